@@ -6,7 +6,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """All checks of this repository: `nox -s test` for each change, `nox -s test-all` for the rest.
 
-The only requirement is nox itself, which installs the dependencies in the block above.
+nox itself is the only requirement. It installs the dependencies in the block above.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ Register = Callable[[Callable[..., None]], None]
 
 
 def interpreter(wanted: Iterable[str]) -> str | bool:
-    """Return the path of the first installed Python, or False: nox then creates no environment."""
+    """Return the path of the first installed Python, or False to create no environment."""
     found = pythons.first(wanted)
     return str(found[1]) if found else False
 

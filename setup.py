@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Give the wheel the version of the collection; pyproject.toml says all the rest."""
+"""Set the wheel's version to that of the collection. All other settings are in pyproject.toml."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ from setuptools import setup
 ROOT = Path(__file__).parent
 GALAXY = ROOT.joinpath("galaxy.yml").read_text("utf-8")
 
-# What an earlier build left there would be in this wheel, deleted files as well.
+# Files from an earlier build would be in this wheel, even if they have been deleted since.
 shutil.rmtree(ROOT / "build", ignore_errors=True)
 setup(version=re.findall(r"^version: (\S+)$", GALAXY, re.MULTILINE)[0])

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Make a checkout at any path importable as the collection that it is.
+"""Make a checkout at any path importable as the collection.
 
-Ansible's plugins are imported as `ansible_collections.postroom.email...`, so the checkout has to
-lie in a tree of that name. Where it does not, a git-ignored tree of symbolic links stands in. It
-also holds the client core as `postroom_client`, as the wheel does.
+Ansible's plugins are imported as `ansible_collections.postroom.email...`, so the checkout has to be
+in a folder of that name. If it is not, a git-ignored tree of symbolic links is used. The tree also
+provides the client core as `postroom_client`, like the wheel.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ PROGRAMS = tuple(CHECKOUT / name for name in ("bot", "service", "common"))
 
 
 def collections_root(checkout: Path) -> Path:
-    """Return the folder that holds `ansible_collections`, making the stand-in if needed."""
+    """Return the folder that contains `ansible_collections`, and create the links if needed."""
     if checkout.parts[-len(NAME) :] == NAME:
-        # ansible-test, or a clone made in the right place: nothing to add.
+        # With ansible-test, or in a clone at the right path, nothing needs to be added.
         return checkout.parents[len(NAME) - 1]
     root = checkout / ".collections"
     link = root.joinpath(*NAME)
     link.parent.mkdir(parents=True, exist_ok=True)
-    # Relative, so that it survives when the checkout is moved. It may have been made before, or
-    # just now by another worker.
+    # The link is relative, so that the checkout can be moved. It may already exist, or another
+    # worker may have just created it.
     with contextlib.suppress(FileExistsError):
         link.symlink_to(Path("..", "..", ".."), target_is_directory=True)
     with contextlib.suppress(FileExistsError):
@@ -55,7 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give each test's docstring to the report, which names the guarantee of a failed test."""
+    """Add each test's docstring to the report, which shows the guarantee of a failed test."""
     for item in items:
         if docstring := getattr(getattr(item, "function", None), "__doc__", None):
             sentence = " ".join(docstring.partition("\n\n")[0].split())

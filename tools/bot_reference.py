@@ -52,7 +52,7 @@ Each row has a number, the time, the actor, the event, the request, details and 
 
 
 def page() -> str:
-    """Return the whole page."""
+    """Return the complete page."""
     parts = [
         ("Slash commands", SLASH, table(("Command", "Description"), slash_commands())),
         ("Settings", SETTINGS, table(("Setting", "Default", "Description"), settings())),

@@ -104,7 +104,7 @@ class _Indenting(yaml.SafeDumper):
 
 
 def reference(schema: Schema) -> str:
-    """Return the whole page."""
+    """Return the complete page."""
     head = HEAD.format(
         description=textwrap.fill(schema["description"], 100),
         address=schema["$id"],

@@ -64,7 +64,7 @@ Rows = Iterator[tuple[str, ...]]
 
 
 def page() -> str:
-    """Return the whole page."""
+    """Return the complete page."""
     parts = [
         ("Failures", FAILURES, ("Code", "Kind", "Meaning"), sorted(failures())),
         ("Changes", REASONS, ("Code", "Reason"), reasons({**tenant.REASONS, **dns.REASONS})),

@@ -82,7 +82,7 @@ def options(files: Mapping[str, Arguments], playbook: str) -> dict[str, dict[str
 
 
 def reference(files: Mapping[str, Arguments]) -> str:
-    """Return the whole page."""
+    """Return the complete page."""
     known = playbooks(files)
     rows = [
         f"| [`{name}`](#{name}) | {_escaped(arguments['short_description'])}. "

@@ -68,7 +68,7 @@ def schema() -> Schema:
 
 
 def reference(schema: Schema) -> str:
-    """Return the whole page."""
+    """Return the complete page."""
     return "\n".join([HEAD, *tables(schema, ABOUT)])
 
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Normalization of addresses and domains, based on the client core's names.
 
-The bot accepts fewer addresses than a mail server: characters that are special in Slack's markup,
-in patterns or in the variables of a playbook are rejected, for all commands and rules.
+The bot accepts fewer addresses than a mail server. In all commands and rules, it rejects characters
+that are special in Slack's markup, in patterns or in playbook variables.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from postroom_client.names import glob_key, parse_address, parse_domain
 #: No valid address is longer. The parsers don't limit the length of their input.
 _MAX_LENGTH = 320
 _LOCAL = re.compile(r"[a-z0-9._+'=-]+", re.ASCII)
-#: The characters accepted before the @, for messages.
+#: A description of the characters accepted before the @, for messages.
 SIGNS = "English letters, digits and . _ + - = '"
 
 
@@ -29,7 +29,7 @@ class InvalidAddress(ValueError):
 
 
 def address(text: str) -> str:
-    """Return the key of an address: lower case, the domain as A-labels.
+    """Return the key of an address, in lower case and with the domain in its A-label form.
 
     :raises InvalidAddress: the text is not an address, or has characters that the bot rejects
     """
@@ -40,14 +40,14 @@ def address(text: str) -> str:
         key = ""
     if not _LOCAL.fullmatch(local_of(key)):
         raise InvalidAddress(
-            f"{text!a} is not an email address that I take. Write it in full, such as "
+            f"{text!a} is not an email address that I accept. Write it in full, such as "
             f"alice@example.com; before the @, use only {SIGNS}."
         )
     return key
 
 
 def domain(text: str) -> str:
-    """Return the key of a domain: lower case, as A-labels.
+    """Return the key of a domain, in lower case and in its A-label form.
 
     :raises InvalidAddress: the text is not a fully qualified domain name
     """
@@ -73,6 +73,6 @@ def local_of(key: str) -> str:
 def _check_text(text: str) -> None:
     """Raise InvalidAddress if the text is too long or has invisible or bidirectional characters."""
     if len(text) > _MAX_LENGTH:
-        raise InvalidAddress(f"A name of {len(text)} characters is too long. Shorten it.")
+        raise InvalidAddress(f"A name with {len(text)} characters is too long. Shorten it.")
     if not text.isprintable():
-        raise InvalidAddress(f"{text!a} has invisible characters. Type it again.")
+        raise InvalidAddress(f"{text!a} contains invisible characters. Type it again.")

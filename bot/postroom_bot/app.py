@@ -57,8 +57,8 @@ log = logging.getLogger(__name__)
 def run(settings: Settings, ready_file: Path | None = None) -> None:
     """Run the bot until SIGTERM or SIGINT. SIGHUP reloads the policy.
 
-    To stop, the bot accepts no more requests, finishes the current ones, and closes its resources
-    in reverse order. An error in one step does not skip the others.
+    When the bot stops, it accepts no more requests, finishes the current ones, and closes its
+    resources in reverse order. If one of these steps fails, the others are still carried out.
 
     :param ready_file: a file that contains the bot's addresses as JSON while the bot is running
     :raises StartError: a setting can't be used, or a component can't start
@@ -188,7 +188,7 @@ def _open_database(settings: Settings, closing: ExitStack) -> Database:
 
 
 def _audit_stream(target: str | None, closing: ExitStack) -> Callable[[str], None] | None:
-    """Return a function that writes a line of the audit and flushes the file.
+    """Return a function that writes an audit line and flushes the file.
 
     :param target: a file to append to, "-" for standard output, or None for no stream
     """
@@ -232,7 +232,7 @@ def _slack_health(slack_api: SlackApi, transport: Transport) -> Health:
 
 def _stop_worker(worker: Worker) -> None:
     if not worker.stop(STOP_TIMEOUT):
-        log.warning("a request was not finished in time; another process continues it")
+        log.warning("a request was not finished in time; another process will continue it")
 
 
 @contextmanager

@@ -46,16 +46,16 @@ from postroom_common.logs import log_crashes
 #: The exit statuses of all commands.
 EXIT_STATUSES = {
     0: "Success.",
-    1: "A check failed: `check-config` found errors, `audit verify` found tampering, `audit show` "
-    "found no rows of the request, or `cancel` could not cancel it.",
-    2: "The command could not run. Standard error has a line for each error.",
+    1: "The command ran, but `check-config` found errors, `audit verify` found tampering, `audit "
+    "show` found no rows about the request, or `cancel` could not cancel the request.",
+    2: "The command could not run. Standard error contains a line for each error.",
 }
 #: Errors that prevent a command from running. Each message is a sentence.
 _FAILURES = (DatabaseError, StartError, parser.InvalidCommand, ValueError)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return the exit status."""
+    """Run a command and return its exit status."""
     words = [*(sys.argv[1:] if arguments is None else arguments)]
     try:
         # click's own `main` would handle interrupts and closed pipes differently.
@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 2
     except OSError as error:
-        problems = [f"something can't be read or written ({error.strerror or error})"]
+        problems = [f"I/O error ({error.strerror or error})"]
     for problem in problems:
         click.echo(_redacted(f"postroom-bot: {problem}"), err=True)
     return 2
@@ -94,7 +94,7 @@ def _version() -> str:
 
 
 def _settings_file(context: click.Context, _option: click.Parameter, value: Path | None) -> Any:
-    """Return the file given after the subcommand or, failing that, before it."""
+    """Return the file given after the subcommand, or else the file given before it."""
     context.obj = value or context.obj
     return context.obj
 
@@ -105,10 +105,10 @@ _CONFIG = click.option(
     type=Path,
     metavar="FILE",
     callback=_settings_file,
-    help=f"settings file in YAML (default: {config.CONFIG_VARIABLE})",
+    help=f"YAML file with the settings (default: the file named in {config.CONFIG_VARIABLE})",
 )
 _POLICY = click.option(
-    "--policy", type=Path, metavar="FILE", help="use this policy file and read no settings"
+    "--policy", type=Path, metavar="FILE", help="use this policy file, without reading the settings"
 )
 
 
@@ -125,7 +125,7 @@ def cli(file: Path | None) -> None:
     "--ready-file",
     type=Path,
     metavar="FILE",
-    help="write a JSON file with pid, admin and slack when ready, and delete it at exit",
+    help="write a JSON file with the keys pid, admin and slack when ready, and delete it at exit",
 )
 def _serve(file: Path | None, ready_file: Path | None) -> None:
     """Run the bot."""
@@ -170,7 +170,7 @@ def _check_config(file: Path | None, policy: Path | None, *, online: bool) -> in
     for problem in problems:
         click.echo(_redacted(problem))
     if not problems:
-        click.echo("No mistakes found.")
+        click.echo("No errors found.")
     return 1 if problems else 0
 
 
@@ -183,12 +183,12 @@ def _problems_online(given: Settings, policy: Policy) -> list[str]:
     connection.check_socket(slack_api, given)
     with contextlib.ExitStack() as end:
         found = list(online_checks.problems(slack_api, mail_of(given, end), policy))
-    # The bot does not request the scope that checking channels would need.
+    # Checking the channels would need a scope that the bot does not request.
     channels: dict[str, str | None] = {"channels.approvals": policy.channels.approvals}
     channels |= {f"groups.{name}.channel": group.channel for name, group in policy.groups.items()}
     channels |= {"channels.audit": policy.channels.audit}
     unchecked = ", ".join(f"{key} {channel}" for key, channel in channels.items() if channel)
-    click.echo(f"Not checked before the first card is posted: {unchecked}.")
+    click.echo(f"Not checked until the bot posts to these channels: {unchecked}.")
     return found
 
 
@@ -199,7 +199,7 @@ def _problems_online(given: Settings, policy: Policy) -> list[str]:
     "--user",
     metavar="ID",
     default="",
-    help="the requester's Slack user id, which selects the pinned mailbox and the groups",
+    help="the requester's Slack user id, used to find their pinned mailbox and their groups",
 )
 @click.option(
     "--mailbox",
@@ -207,14 +207,17 @@ def _problems_online(given: Settings, policy: Policy) -> list[str]:
     help="the requester's mailbox (default: the one pinned to --user)",
 )
 @click.option(
-    "--group", metavar="NAME", multiple=True, help="another group of the requester (repeatable)"
+    "--group",
+    metavar="NAME",
+    multiple=True,
+    help="an additional group that the requester is in (repeatable)",
 )
 @click.option(
     "--domain",
     "domains",
     metavar="DOMAIN",
     multiple=True,
-    help="a domain of the tenant (repeatable, default: those of the known mailboxes)",
+    help="a domain of the tenant (repeatable; default: the domains of all known mailboxes)",
 )
 @click.argument("words", metavar="WORD...", nargs=-1, required=True)
 def _explain(
@@ -228,8 +231,8 @@ def _explain(
 ) -> None:
     """Explain the policy's decision on a request, rule by rule.
 
-    The words are the command as typed in Slack, such as: alias add a@example.com. Does not contact
-    any service.
+    Type the command as in Slack, for example: alias add a@example.com. This does not contact any
+    service.
     """
     rules = load(policy or config.load(file).policy_file)
     person = person_of(rules, user, address(mailbox) if mailbox else None, group)
@@ -239,14 +242,14 @@ def _explain(
     elif isinstance(asked, Change):
         change = asked
     else:
-        raise StartError("this needs no decision: a policy only decides what changes something")
+        raise StartError("the policy does not apply to this command, which changes nothing")
     facts = facts_of(rules, person, change, map(domain, domains))
     for line in explain(rules, person, change, facts, plain_reason_text):
         click.echo(line)
     unknown = [n for n, g in rules.groups.items() if g.usergroups and n not in person.groups]
     if unknown:
         named = ", ".join(unknown)
-        click.echo(f"Not checked: the members of the user groups of {named}. Only Slack has them.")
+        click.echo(f"Not checked: the user groups of {named}. Only Slack knows their members.")
 
 
 @cli.command("migrate")
@@ -254,7 +257,7 @@ def _explain(
 def _migrate(file: Path | None) -> None:
     """Migrate the database to this version's schema."""
     migrate(config.load(file).database)
-    click.echo("The database has the schema that this version needs.")
+    click.echo("The database schema is up to date.")
 
 
 @cli.command("ledger")
@@ -285,7 +288,7 @@ def _requests(file: Path | None) -> None:
 @_CONFIG
 @click.argument("request", metavar="ID")
 def _cancel(file: Path | None, request: str) -> int:
-    """Cancel any open request such as R-7K2M, update its card and notify the requester."""
+    """Cancel any open request, such as R-7K2M. A running bot then notifies the requester."""
     try:
         operator = f"operator:{getpass.getuser()}"
     except (KeyError, OSError):
@@ -311,7 +314,10 @@ def _audit() -> None:
 @_audit.command("verify")
 @_CONFIG
 @click.option(
-    "--lines", type=Path, metavar="FILE", help="also compare it with this file of streamed lines"
+    "--lines",
+    type=Path,
+    metavar="FILE",
+    help="also compare the audit with this file of streamed lines",
 )
 def _audit_verify(file: Path | None, lines: Path | None) -> int:
     """Verify the audit's hash chain."""
@@ -331,14 +337,14 @@ def _audit_verify(file: Path | None, lines: Path | None) -> int:
         except audit.Tampered as error:
             click.echo(error.sentence)
             return 1
-    click.echo(f"The audit is in order: {found.count} rows, the last one with hash {found.head}.")
+    click.echo(f"The audit is intact: {found.count} rows. The last hash is {found.head}.")
     return 0
 
 
 @_audit.command("show")
 @_CONFIG
-@click.option("--after", default=0, metavar="SEQ", help="only rows after this one")
-@click.option("--request", metavar="ID", help="only rows of this request")
+@click.option("--after", default=0, metavar="SEQ", help="print only the rows after this number")
+@click.option("--request", metavar="ID", help="print only the rows about this request")
 def _audit_show(file: Path | None, after: int, request: str | None) -> int:
     """Print the audit as JSON lines."""
     page = partial(audit.rows, limit=audit.PAGE, request_id=request)
@@ -356,7 +362,7 @@ def _audit_show(file: Path | None, after: int, request: str | None) -> int:
 
 @cli.command("manifest")
 @_CONFIG
-@click.option("--url", metavar="URL", help="the https:// URL for HTTP mode (default: Socket Mode)")
+@click.option("--url", metavar="URL", help="the https:// URL for HTTP mode (omit in Socket Mode)")
 def _manifest(file: Path | None, url: str | None) -> None:  # noqa: ARG001 - for all commands
     """Print the Slack app's manifest."""
     app_manifest = manifest(socket_mode=url is None, url=url)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The bot's settings.
 
-A setting comes from its environment variable, else from a secret file, else from the settings
-file. All errors are reported together and never contain the value.
+Each setting is read from its environment variable, a secret file or the settings file, in this
+order of precedence. All errors are reported together. No error message contains a value.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class SettingsError(Exception):
     """The settings have errors.
 
     :param sentences: a sentence for each error
-    :param policy_file: the policy file from the settings, which can be checked anyway
+    :param policy_file: the policy file named in the settings, so that it can be checked anyway
     """
 
     def __init__(self, sentences: Iterable[str], policy_file: Path | None = None) -> None:
@@ -94,7 +94,7 @@ def _checked_location(where: str) -> str:
 
 Url = Annotated[str, _checked(_is_url, "Must be a URL that begins with https:// or http://")]
 Host = Annotated[
-    str, _checked(_HOST.fullmatch, "Must be a host name alone, such as mail.example.com")
+    str, _checked(_HOST.fullmatch, "Must be only a host name, such as mail.example.com")
 ]
 Zone = Annotated[str, _checked(ZoneInfo, "Must be a time zone such as Europe/Berlin")]
 DatabaseLocation = Annotated[str, Field(min_length=1), AfterValidator(_checked_location)]
@@ -109,7 +109,7 @@ AppToken = Annotated[
 
 
 class Settings(BaseSettings):
-    """The settings. `load` reads them, and docs/reference/bot.md contains their docstrings."""
+    """The settings, which `load` reads. Their docstrings are published in docs/reference/bot.md."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX,
@@ -123,26 +123,26 @@ class Settings(BaseSettings):
     )
 
     mode: Literal["socket", "http"] = "socket"
-    """How Slack reaches the bot: over Socket Mode, or by HTTP requests."""
+    """How Slack reaches the bot: over Socket Mode or with HTTP requests."""
     executor: Literal["mail", "awx"] = "mail"
-    """What changes aliases and forwarders: the mail service's API, or AWX jobs."""
+    """How the bot changes aliases and forwarders: through the mail service's API or AWX jobs."""
 
     slack_bot_token: BotToken
     """The *Bot User OAuth Token*, which begins with `xoxb-`."""
     slack_app_token: AppToken | None = None
-    """The app-level token with the scope `connections:write`, which begins with `xapp-`."""
+    """The app-level token, which begins with `xapp-`. It needs the scope `connections:write`."""
     slack_signing_secret: Secret | None = None
-    """The *Signing Secret* of the app."""
+    """The app's *Signing Secret*."""
     slack_api_url: Url = "https://slack.com/api/"
     """The URL of Slack's Web API. Change it for GovSlack or for tests."""
 
     database: DatabaseLocation = Field(default="postroom-bot.sqlite3", repr=False)
     """An SQLite file, or a URL such as `postgresql://user@host/name`. If the URL contains a
-    password, store it as a secret."""
+    password, store the URL as a secret."""
     auto_migrate: bool | None = None
     """Whether `serve` migrates the database. If unset, it migrates SQLite but not PostgreSQL."""
     replicas: int = Field(default=1, ge=1)
-    """The number of bots that share the database. More than one requires PostgreSQL."""
+    """The number of bot processes that share the database. More than one requires PostgreSQL."""
     workers: int = Field(default=4, ge=1, le=64)
     """The number of requests that each bot processes in parallel, from 1 to 64."""
 
@@ -156,7 +156,8 @@ class Settings(BaseSettings):
     validate_certs: bool = True
     """Whether to verify the certificates of the mail service and AWX. Use `false` only in tests."""
     ca_path: Path | None = None
-    """A PEM file with the certificate authorities to trust for both, instead of the system's."""
+    """A PEM file of the certificate authorities to trust for the mail service and AWX, instead of
+    the system's."""
     timeout: float = Field(default=30.0, gt=0, le=300)
     """The timeout for one mail service operation, including retries, in seconds. At
     most 300."""
@@ -226,10 +227,10 @@ class Settings(BaseSettings):
         settings_cls: type[BaseSettings],
         init_settings: PydanticBaseSettingsSource,
         env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature is given
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - pydantic passes it
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Return the sources in order of precedence. `load` passes the settings file's values."""
+        """Return the sources in order of precedence. `load` reads the settings file itself."""
         existing = [folder for folder in _secret_folders() if folder.is_dir()]
         secret_files = SecretsSettingsSource(settings_cls, secrets_dir=existing or None)
         return env_settings, secret_files, init_settings
@@ -325,7 +326,7 @@ def _unknown(keys: list[str]) -> list[str]:
 
 
 def _sentences(error: ValidationError, *, is_alone: bool) -> list[str]:
-    """Return a message for each pydantic error, and the locations searched for missing settings.
+    """Return a message for each pydantic error, and hints on where to put missing settings.
 
     :param is_alone: whether the settings come from the environment and secret files alone
     """
@@ -336,7 +337,7 @@ def _sentences(error: ValidationError, *, is_alone: bool) -> list[str]:
         if problem["type"] == "missing":
             missing.append(name)
     if missing and is_alone:
-        found.append(f"No settings file is named: use --config or {CONFIG_VARIABLE}.")
+        found.append(f"No settings file was given. Use --config or {CONFIG_VARIABLE}.")
     if any(is_secret(Settings.model_fields[name].annotation) for name in missing):
         places = " and ".join(
             str(folder) if folder.is_dir() else f"{folder} (which does not exist)"

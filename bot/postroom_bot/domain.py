@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The bot's data: changes, requests, votes, people and decisions.
 
-Addresses are normalized keys (lower case, the domain as A-labels). Times are aware and in UTC.
-No object contains a password.
+Addresses are normalized keys, in lower case and with the domain in its A-label form. Times are
+timezone-aware and in UTC. No object contains a password.
 
 Each kind of "no" has its own word:
 
@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 
 class Action(StrEnum):
-    """A change that can be requested and that the policy decides on."""
+    """A kind of change that users can request and that the policy decides on."""
 
     ALIAS_ADD = "alias.add"
     ALIAS_REMOVE = "alias.remove"
@@ -42,7 +42,7 @@ class Action(StrEnum):
 
     @property
     def has_mailbox(self) -> bool:
-        """Whether it changes a mailbox, which has an owner, and not a forwarder."""
+        """Whether it changes a mailbox. Mailboxes have owners, but forwarders don't."""
         return self.is_alias or self is Action.PASSWORD
 
     @property
@@ -59,9 +59,10 @@ class Action(StrEnum):
 class State(StrEnum):
     """The state of a request.
 
-    new -> pending -> approved -> executing -> done | failed | refused;
-    denied, expired and cancelled end a request early. new -> approved skips pending if the policy
-    requires no approval.
+    new -> pending -> approved -> executing -> done | failed | refused
+
+    A request can also end early, as denied, expired or cancelled. If the policy requires no
+    approval, the request skips pending.
     """
 
     NEW = "new"
@@ -88,7 +89,7 @@ FOLLOWING: Mapping[State, frozenset[State]] = MappingProxyType(
         State.APPROVED: frozenset(
             {State.EXECUTING, State.REFUSED, State.FAILED, State.EXPIRED, State.CANCELLED}
         ),
-        # Back to approved if the execution is postponed.
+        # A request whose execution is postponed returns to approved.
         State.EXECUTING: frozenset({State.DONE, State.FAILED, State.REFUSED, State.APPROVED}),
     }
 )
@@ -105,7 +106,7 @@ ID_LENGTH = 4
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why something was refused, stopped or delayed, or its result. `ui.reason_texts` renders it.
+    """The reason for a refusal or delay, or the result of a request. `ui.reason_texts` renders it.
 
     :param code: the code of the text, such as ``address.taken``
     :param params: the parameters of the text, as JSON data
@@ -147,7 +148,7 @@ class Change:
     justification: str = ""
 
     def end_of_last_day(self, zone: tzinfo) -> datetime | None:
-        """Return when the last day ends in a time zone, or None without a last day."""
+        """Return when the last day ends in a time zone, or None if there is no last day."""
         if self.last_day is None:
             return None
         return datetime.combine(self.last_day + timedelta(days=1), time(), zone)
@@ -176,7 +177,7 @@ class ButtonPress(NamedTuple):
 
     :param key: identifies the press, even if Slack delivers it again
     :param card: the message that contains the button
-    :param app: the id of the app that posted the message; "" if the payload contradicts itself
+    :param app: the id of the app that posted the message; "" if the payload names two apps
     """
 
     key: str
@@ -290,14 +291,15 @@ class Request:
     :param remind_at: when to remind the approvers
     :param removal_at: when the alias or the destinations are removed again
     :param card_state: the state that the card shows; if outdated, the card must be updated
-    :param attempts: how often the execution was started
+    :param attempts: how many times the execution was started
     :param failures: the number of consecutive failed steps, for the back-off
     :param notes: the executor's notes, for the next attempt
     :param blocked: what currently delays the request
-    :param result: the outcome; for a password that waits for its owner, why the last attempt failed
-    :param due_at: when the worker has to process the request next; None for never
-    :param lease_count: how often the request was leased, to tell apart leases of the same owner
-    :param due_marks: how often the request was marked due, also by processes without the lease
+    :param result: the outcome; for a password that its owner has yet to create, the reason why the
+        last attempt failed
+    :param due_at: when the worker has to process the request next, or None if it is not due
+    :param lease_count: how often the request was leased, to distinguish leases of the same owner
+    :param due_marks: how many times the request was marked due, with or without holding the lease
     """
 
     id: str
@@ -333,21 +335,21 @@ class Request:
 
     @property
     def is_open(self) -> bool:
-        """Whether the request has not ended."""
+        """Whether the request is still open."""
         return self.state in OPEN
 
     @property
     def may_have_changed(self) -> bool:
-        """Whether an attempt may have changed something. Executors save notes before they do."""
+        """Whether an attempt may have changed something. Executors save notes before any change."""
         return bool(self.notes)
 
     def is_overdue(self, at: datetime) -> bool:
-        """Return whether the deadline for the decision or, if decided, the execution has passed."""
+        """Return whether the request's current deadline, for decision or execution, has passed."""
         deadline = self.decide_by if self.state is State.PENDING else self.execute_by
         return deadline is not None and deadline <= at
 
     def computed_digest(self) -> str:
-        """Return the digest of the current values. It differs from `digest` if a row was edited."""
+        """Return the digest of the current values, which differs from `digest` after tampering."""
         return digest_of(
             {
                 "id": self.id,
@@ -364,6 +366,6 @@ class Request:
 
 
 def digest_of(data: Any) -> str:
-    """Return the SHA-256 of plain data. Equal data have equal digests."""
+    """Return the SHA-256 hash of JSON data. Equal data has equal digests."""
     text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode("ascii")).hexdigest()

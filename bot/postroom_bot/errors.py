@@ -5,12 +5,12 @@
 BotError
   ReasonError           has a Reason that `ui.reason_texts` renders
     UserError              the bot refuses an action immediately
-      Forbidden         the person lacks permission, which is recorded in the audit
+      Forbidden         the person lacks permission; the refusal is recorded in the audit
     Rejected            a backend rejects the change; a retry would not help
     Unavailable         a backend can't make the change now; a retry may help
   SlackUnavailable      Slack can't be reached or is overloaded
   SlackRejected         Slack rejects the call
-  LeaseLost             another worker holds the request, or its state has changed
+  LeaseLost             another worker has leased the request, or its state has changed
   StartError            the bot can't start
 """
 
@@ -41,7 +41,7 @@ class UserError(ReasonError):
 
 
 class Forbidden(UserError):
-    """The person lacks permission. If no request records the refusal, the audit must."""
+    """The person lacks permission. The audit must record the refusal if no request records it."""
 
 
 class Rejected(ReasonError):
@@ -52,9 +52,9 @@ class Rejected(ReasonError):
 
 
 class Unavailable(ReasonError):
-    """The change can't be made now. A later attempt completes a change that was made in part.
+    """The change can't be made now. If part of it was made, a later attempt completes it.
 
-    :param retry_after: how many seconds the backend asked to wait, if it did
+    :param retry_after: how many seconds the backend asked the bot to wait, if it did
     :param lasting: whether only an administrator can fix the problem
     """
 
@@ -72,7 +72,7 @@ class Unavailable(ReasonError):
 
     @property
     def reason_without_retry(self) -> Reason:
-        """The reason to show if the bot will not retry, so that the person has to."""
+        """The reason to show if the bot will not retry and the person has to try again."""
         if self.lasting:
             return self.reason
         return Reason("retry.later", {"why": self.reason.as_list()})
@@ -81,7 +81,7 @@ class Unavailable(ReasonError):
 class SlackUnavailable(BotError):
     """Slack can't be reached, is overloaded or fails. The same call may succeed later.
 
-    :param retry_after: how many seconds Slack asked to wait, if it did
+    :param retry_after: how many seconds Slack asked the bot to wait, if it did
     """
 
     def __init__(self, retry_after: float | None = None) -> None:
@@ -101,7 +101,7 @@ class SlackRejected(BotError):
 
 
 class LeaseLost(BotError):
-    """Another worker holds the request, or its state has changed. Nothing was written."""
+    """Another worker has leased the request, or its state has changed. Nothing was written."""
 
 
 class StartError(BotError):

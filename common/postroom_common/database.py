@@ -34,7 +34,7 @@ BUSY_TIMEOUT_MS = 10_000
 MAX_ATTEMPTS = 8
 
 _RETRYABLE = frozenset({"40001", "40P01"})  # serialization_failure, deadlock_detected
-_FORMS = "the database is a file or a URL such as postgresql://host/name"
+_FORMS = "the database must be a file or a URL such as postgresql://host/name"
 
 T = TypeVar("T")
 

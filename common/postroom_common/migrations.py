@@ -58,7 +58,7 @@ class Schema:
             raise DatabaseError(f"the database is not set up for this program: run {self.command}")
         _check_known(revision, scripts)
         raise DatabaseError(
-            f"the database has schema {revision} of an earlier version, and this one needs"
+            f"the database has schema {revision} of an earlier version, but this version needs"
             f" {head}: run {self.command}"
         )
 

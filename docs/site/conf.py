@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sphinx's settings for the docsite, which `tools/docsite.py` builds."""
+"""The Sphinx configuration of the docsite, which `tools/docsite.py` builds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ language = "en"
 extensions = ["myst_parser", "sphinx_antsibull_ext", "contents", "links", "pictures"]
 repository_url = f"{galaxy['repository']}/blob/main"
 
-# As on GitHub: every heading can be linked to, and pictures are fenced blocks.
+# As on GitHub, every heading has an anchor, and pictures are fenced blocks.
 myst_heading_anchors = 4
 myst_fence_as_directive = ["mermaid"]
 
@@ -31,5 +31,5 @@ html_title = f"{project} {version}"
 html_css_files = ["postroom.css"]
 html_copy_source = False
 html_use_index = False
-# Examples hold templates, placeholders and output that is left out; none of that is a mistake.
+# Examples contain templates, placeholders and omitted output, which are not errors.
 suppress_warnings = ["misc.highlighting_failure"]

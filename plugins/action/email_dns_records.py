@@ -8,7 +8,7 @@ from ansible.utils.display import Display
 
 from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
 
-# This imports dnspython once, because Ansible imports this file before it forks its workers.
+# This import loads dnspython once, because Ansible imports this file before it forks its workers.
 from ansible_collections.postroom.email.plugins.module_utils._dns_verify_publish import Watch
 from ansible_collections.postroom.email.plugins.module_utils._module import Outcome, Params
 from ansible_collections.postroom.email.plugins.modules import email_dns_records

@@ -27,19 +27,20 @@ options:
     type: bool
     default: true
   ca_path:
-    description: PEM file of trusted certificate authorities. By default, those of the system.
+    description: PEM file of the certificate authorities to trust. By default, those of the system
+      are trusted.
     type: path
   timeout:
     description:
       - Time limit in seconds for the whole task, including all requests and retries.
-      - A write may take half of the remaining time, so that its result can still be read after a
-        timeout.
+      - A single write may use at most half of the remaining time, so that its result can still be
+        read if it times out.
     type: float
     default: 30.0
   retries:
     description:
-      - Maximum number of times that a request is repeated after a transient failure, such as a refused
-        connection, throttling or a gateway error.
+      - Maximum number of times that a request is repeated after a transient failure, such as a
+        refused connection, throttling or a gateway error.
       - The delay between attempts follows the C(Retry-After) header of the service if there is one.
     type: int
     default: 4
@@ -50,8 +51,8 @@ attributes:
       options for several tasks.
     membership: [postroom.email.api]
 notes:
-  - On the controller, the module runs in the worker process of Ansible if the result is the same,
-    because that is faster than a separate process. To disable this, set the variable
+  - On the controller, the module runs inside Ansible's worker process if this gives the same
+    result, because it is faster than starting a separate process. To disable this, set the variable
     C(postroom_in_process=false) or the environment variable E(POSTROOM_IN_PROCESS=0).
 requirements:
   - dnspython >= 2.6.1 (for M(postroom.email.email_dns_records) to query and update name servers)
@@ -66,8 +67,8 @@ attributes:
     description: Can run in C(check_mode) and return changed status without changing anything.
     details:
       - In check mode, a task does not see the changes that earlier tasks would have made. If an
-        object is missing that an earlier task might create, the module reports a warning instead of
-        failing. If an earlier task would remove an object, this task still finds it and may fail.
+        object is missing, but an earlier task might create it, the module warns instead of failing.
+        If an earlier task would remove an object, this task still finds the object and may fail.
   diff_mode:
     support: full
     description: Will return details on what has changed (or possibly needs changing in
@@ -79,7 +80,7 @@ attributes:
   check_mode:
     support: full
     description: Can run in C(check_mode) and return changed status without changing anything.
-    details: [This module changes nothing in either mode.]
+    details: [This module never changes anything.]
   diff_mode:
     support: N/A
     description: Will return details on what has changed (or possibly needs changing in

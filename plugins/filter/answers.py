@@ -9,21 +9,21 @@ name: answers
 short_description: Normalize the variables of a playbook
 version_added: 0.2.0
 description:
-  - Returns the variables that were given, in the form in which the playbook uses them.
-  - A survey of AWX sends an empty string or V(null) for a question without an answer. Such a
-    variable gets its default. It is left out if it has no default.
+  - Returns the given variables in the form that the playbook expects.
+  - For an unanswered question, an AWX survey sends an empty string or V(null). The variable is then
+    set to its default, or left out if it has none.
   - Use M(ansible.builtin.validate_argument_spec) to validate the result. This filter only checks
     that strings and paths are strings.
 author:
   - Postroom contributors (@postroom)
 options:
-  _input: {description: "The values of the variables, by name.", type: dict, required: true}
+  _input: {description: "Values of the variables, keyed by name.", type: dict, required: true}
   options:
     description:
-      - The options of an argument file, by name.
+      - Options from an argument file, keyed by name.
       - Leading and trailing whitespace is removed from strings.
-      - A path becomes absolute. Relative paths start in the current directory.
-      - A string that is given for a list is split at commas and line breaks.
+      - Paths are made absolute. Relative paths are resolved against the current directory.
+      - If a list is expected, a string is split at commas and line breaks.
     type: dict
     required: true
 positional: options
@@ -43,7 +43,7 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-_value: {description: "The normalized values that were given, by name.", type: dict}
+_value: {description: "The normalized values, keyed by name.", type: dict}
 """
 
 import os
@@ -71,7 +71,7 @@ def answers(values: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, 
 
 
 def _normalized(name: str, option: Mapping[str, Any], value: Any) -> Any:
-    """Return a value as playbooks expect it, or None if it is empty."""
+    """Return a value in the form that playbooks expect, or None if it is empty."""
     if isinstance(value, str):
         value = value.strip() or None
     if value is None:
@@ -91,7 +91,7 @@ def _entries(option: Mapping[str, Any], value: Any) -> Any:
     if not isinstance(value, list):
         return value
     if option.get("elements") == "path":
-        # In a list, a comma is part of the path.
+        # In a list of paths, a comma is part of a path.
         return [_absolute(path) if isinstance(path, str) else path for path in value]
     return [
         part

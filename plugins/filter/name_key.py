@@ -9,8 +9,8 @@ name: name_key
 short_description: Normalize a domain or an address for comparison
 version_added: 0.1.0
 description:
-  - Returns a name in lower case, with an internationalized domain in its ASCII form. The service and
-    the modules compare names in this form.
+  - Returns a name in lower case, with an internationalized domain converted to its ASCII form. The
+    service and the modules compare names in this form.
 author:
   - Postroom contributors (@postroom)
 options:
@@ -20,7 +20,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Show an address as the service has it
+- name: Show an address in the form that the service uses
   ansible.builtin.debug:
     msg: "{{ 'Alice@B\u00fccher.example' | postroom.email.name_key }}"
     # alice@xn--bcher-kva.example
@@ -41,7 +41,7 @@ from ansible_collections.postroom.email.plugins.plugin_utils._filters import as_
 @as_filter
 def name_key(name: Any) -> str:
     if not isinstance(name, str):
-        raise InvalidInput("name_key: a name must be a string. Give a domain or an address.")
+        raise InvalidInput("name_key: the name must be a string. Pass a domain or an address.")
     return read_name(name).key
 
 

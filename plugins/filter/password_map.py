@@ -6,21 +6,22 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: password_map
-short_description: Parse the passwords of mailboxes without showing them
+short_description: Parse mailbox passwords without showing them
 version_added: 0.1.0
 description:
-  - Takes passwords by address, as a dictionary or as a string in YAML or JSON, and returns them as a
-    dictionary of lists.
-  - Error messages never include parts of the input, which may be a password. The P(ansible.builtin.from_yaml#filter)
-    filter shows the lines that it cannot parse.
+  - Takes a map of addresses to passwords, as a dictionary or as a YAML or JSON string, and returns
+    it as a dictionary of lists.
+  - Error messages never include any part of the input, because it may be a password. By contrast,
+    the filter P(ansible.builtin.from_yaml#filter) shows the lines that it cannot parse.
 author:
   - Postroom contributors (@postroom)
 options:
   _input:
     description:
-      - Addresses of mailboxes, each with a password or a list of several valid passwords.
-      - In a YAML or JSON string, values that look like numbers are passwords as they are written.
-      - An empty string and V(null) contain no passwords.
+      - Mailbox addresses, each with one password or a list of passwords that are all valid.
+      - In a YAML or JSON string, values that look like numbers are read as strings, exactly as
+        written.
+      - An empty string or V(null) means that there are no passwords.
     type: raw
     required: true
 seealso:
@@ -37,7 +38,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: Lists of passwords by address. Addresses are normalized as by
+  description: Lists of passwords, keyed by address. Addresses are normalized as in
     P(postroom.email.name_key#filter).
   type: dict
 """
@@ -67,14 +68,14 @@ def password_map(given: Any) -> dict[str, list[str]]:
     if data is None:
         return {}
     if not isinstance(data, Mapping):
-        raise InvalidInput(f"passwords: They must be a map of addresses to passwords. {_REMEDY}.")
+        raise InvalidInput(f"passwords: This must be a map of addresses to passwords. {_REMEDY}.")
     found = read_passwords({key: decrypted(value) for key, value in data.items()})
     return {name.key: list(texts) for name, texts in found.items()}
 
 
 def _parsed(text: str) -> Any:
     try:
-        # The YAML parser in C does not accept Ansible's subclasses of str.
+        # PyYAML's C parser does not accept Ansible's subclasses of str.
         return parse_yaml(str.__str__(text))
     except RepeatedKey as error:
         # The key is not shown: if the address and the password are swapped, it is a password.
@@ -83,10 +84,10 @@ def _parsed(text: str) -> Any:
         ) from None
     except Malformed as error:
         # The parser's message may include parts of the text.
-        where = "" if error.line is None else f", because of line {error.line}"
+        where = "" if error.line is None else f" (see line {error.line})"
         raise InvalidInput(
-            f"passwords: They can't be read as YAML{where}. {_REMEDY}, and encrypt the file as a "
-            "whole or not at all."
+            f"passwords: This is not valid YAML{where}. {_REMEDY}, and encrypt either the whole "
+            "file or none of it."
         ) from None
 
 

@@ -9,16 +9,18 @@ name: record_sets
 short_description: Merge the service's DNS records into the current record sets
 version_added: 0.1.0
 description:
-  - DNS providers and their modules replace whole record sets, which are all records of one type at
-    one name. This filter returns the record sets to write, which keep other records.
+  - DNS providers and their modules replace whole record sets. A record set consists of all records
+    of one type at one name. This filter returns the record sets to write, including the existing
+    records of other services.
   - With O(state=present), the service's MX records are added, and the service's terms are merged
-    into the SPF record. The service's DKIM key replaces other keys at its selector. Other MX records
-    are kept, with a warning.
+    into the SPF record. The service's DKIM key replaces other keys at its selector. Other MX
+    records
+    are kept, and the filter warns about them.
   - With O(state=absent), exactly the service's records are removed.
-  - Fails if only the owner of the domain can decide, for example if the name is an alias or has a
-    null MX record or several SPF records.
-  - If the records were verified, the filter also fails if the name servers did not answer or
-    disagree, because other records could be lost. If O(current) comes from the provider, pass
+  - Fails in cases that the domain's owner has to decide, for example if the name is an alias, or if
+    it has a null MX record or several SPF records.
+  - If the input is verified records, the filter also fails if the name servers did not answer or
+    disagreed, because other records could be lost. If O(current) comes from the DNS provider, pass
     records that were only retrieved.
 author:
   - Postroom contributors (@postroom)
@@ -31,16 +33,19 @@ options:
     required: true
   current:
     description:
-      - Current records, at least of these names. Other names and types other than MX, TXT and CNAME
-        are ignored, so you can pass a whole zone.
-      - An item is a record or a record set. Its full name is C(name), C(record) or C(fqdn); it also
-        has C(type) and C(ttl).
-      - Its values are C(record_values), C(values), C(value), C(content), C(records) or
-        C(resource_records), as a string, a list of strings, or a list of mappings with C(content) or
-        C(value), and optionally C(comment). The module M(postroom.email.email_dns_records),
-        M(amazon.aws.route53) and the APIs of Cloudflare, Hetzner and PowerDNS return these formats.
-      - A TXT value is in double quotes, as in a zone file, or a text without quotes and escapes. An MX
-        value has its priority before the host, or separately as C(priority).
+      - Current records, at least those at the names of the required records. Records at other
+        names, and records of types other than MX, TXT and CNAME, are ignored, so you can pass a
+        whole zone.
+      - Each item is a record or a record set. The key of its full name is C(name), C(record) or
+        C(fqdn). It also has the keys C(type) and C(ttl).
+      - The key of its values is C(record_values), C(values), C(value), C(content), C(records) or
+        C(resource_records). The values are a string, a list of strings, or a list of mappings with
+        C(content) or C(value), and optionally C(comment). The modules
+        M(postroom.email.email_dns_records) and M(amazon.aws.route53) and the APIs of Cloudflare,
+        Hetzner and PowerDNS return these formats.
+      - A TXT value is either in double quotes, as in a zone file, or plain text without quotes and
+        escapes. The priority of an MX record comes before the host in its value, or is in the key
+        C(priority).
     type: list
     elements: dict
     default: []
@@ -51,17 +56,18 @@ options:
     default: present
   escapes:
     description:
-      - Base of the digits after a backslash in the TXT values of O(current) and of the result.
-        Route 53 uses V(octal), everything else V(decimal).
+      - Number base of escapes (digits after a backslash) in the TXT values of O(current) and of the
+        result. Route 53 uses V(octal). All other formats use V(decimal).
     type: str
     choices: [decimal, octal]
     default: decimal
   resolvers:
     description:
-      - Addresses of the resolvers that are used to count the DNS look-ups of a merged SPF record. By
-        default those of the system.
-      - An SPF record that would exceed the limit of receivers is not changed, and C(refused) is set.
-        Without dnspython, the filter warns and does not count.
+      - Addresses of the resolvers that are used to count the DNS look-ups of a merged SPF record.
+        By default, the system's resolvers are used.
+      - If the merged SPF record would need more look-ups than receivers allow, the record is not
+        changed, and C(refused) is set. If dnspython is not installed, the filter warns and does not
+        count the look-ups.
     type: list
     elements: str
 seealso:
@@ -84,7 +90,7 @@ EXAMPLES = r"""
       {{ dns.records | postroom.email.record_sets(dns.current)
       | rejectattr('action', 'eq', 'none') }}
 
-- name: Show the record sets after the service's records are withdrawn
+- name: Show the record sets to write in order to withdraw the service's records
   ansible.builtin.debug:
     msg: "{{ dns.records | postroom.email.record_sets(dns.current, state='absent') }}"
 """
@@ -92,13 +98,16 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description:
-    - One mapping for each name and type of the records, in their order, including unchanged ones.
-    - Each has C(name), without a dot at the end, C(type), C(ttl) in seconds, and C(value), the list
-      of all values as in a zone file. Delete a record set that has no values.
-    - C(comments) has the comment of each value, or null, if there are any.
-    - C(action) is V(create), V(update), V(delete) or V(none), and C(reason) explains it. C(before) is
-      null without a record set, and otherwise a mapping with C(ttl) and C(value).
-    - C(refused), if set, explains why a record set that lacks something is left alone.
+    - One mapping for each record set that the service requires, in the order of the input,
+      including unchanged record sets.
+    - C(name) is the name without a trailing dot, C(type) the type, C(ttl) the time to live in
+      seconds, and C(value) the list of all values in zone file format. If the list is empty, delete
+      the record set.
+    - C(comments), which is only set if there are comments, lists the comment on each value, or null
+      for a value without a comment.
+    - C(action) is V(create), V(update), V(delete) or V(none), and C(reason) explains it. C(before)
+      is a mapping with the current C(ttl) and C(value), or null if there is no such record set yet.
+    - C(refused), if set, explains why an incomplete record set is not changed.
   type: list
   elements: dict
 """
@@ -161,11 +170,11 @@ def record_sets(
             raise InvalidInput(f"{option}: {given!r} is unknown. Set {' or '.join(choices)}.")
     wanted = list(read_record_sets(records).sets.values())
     matches = _verified_matches(records)
-    # A record set without a TTL is assumed to have the wanted one.
+    # A record set without a TTL is assumed to have the required one.
     ttl = max((one.ttl for one in wanted), default=0)
     names = {one.name for one in wanted}
     found = read_record_sets(current, ttl, names, escapes, "current")
-    # A record that was verified as a match may be at the target of an alias.
+    # A record that was verified as a match may be published at the target of an alias.
     to_plan = [w for w in wanted if w.name not in found.redirections or w.key not in matches]
     if state == "present":
         plan = plan_presence(to_plan, found.sets, found.redirections, ask=_lookup(resolvers))
@@ -204,8 +213,8 @@ def _verified_matches(records: Any) -> set[Key]:
 
 
 def _lookup(resolvers: Any) -> Ask | None:
-    """Return the function that looks up names in SPF records, or None without dnspython."""
-    # A variable from the command line is a string.
+    """Return the function that looks up names in SPF records, or None if dnspython is missing."""
+    # A list that is set on the command line arrives as a string.
     given = resolvers.split(",") if isinstance(resolvers, str) else resolvers
     texts = [str(address) for address in as_list(given or [], "resolvers")]
     servers = tuple(parse_server(text, "resolvers", is_resolver=True) for text in texts)

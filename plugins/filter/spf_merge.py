@@ -9,10 +9,11 @@ name: spf_merge
 short_description: Merge an SPF record into another
 version_added: 0.1.0
 description:
-  - Returns the SPF record to publish if a domain has one already, because receivers ignore SPF if
-    there are two records.
+  - Returns the SPF record to publish if a domain already has one. A second SPF record can't be
+    added, because receivers ignore SPF if there are two records.
   - The mechanisms of the wanted record are inserted before V(all). Everything else is unchanged.
-  - Fails if only the owner of the domain can decide, for example if there are several SPF records.
+  - Fails in cases that the domain's owner has to decide, for example if there are several SPF
+    records.
 author:
   - Postroom contributors (@postroom)
 positional: wanted
@@ -20,7 +21,8 @@ options:
   _input:
     description:
       - The TXT records at the name, as a list or a string. Records other than SPF are ignored.
-      - Each is a text without quotes, or strings in double quotes as in a zone file.
+      - Each record is either plain text without quotes, or strings in double quotes, as in a zone
+        file.
     type: list
     elements: str
     required: true
@@ -43,7 +45,7 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-_value: {description: The SPF record to publish without quotes., type: str}
+_value: {description: "The SPF record to publish, without quotes.", type: str}
 """
 
 from collections.abc import Callable

@@ -11,11 +11,12 @@ version_added: 0.1.0
 description:
   - Returns the survey that AWX shows when a playbook is launched. Questions, types, defaults and
     choices come from the argument file, which documents the variables of the playbook.
-  - The playbooks of this collection have such files in C(playbooks/arguments). The input must follow
-    the schema C(schemas/arguments.schema.json) and is not validated.
-  - The survey has a question for each option that has a C(survey). A string is one line of text, a
-    list is text with one entry per line, a boolean is a choice of V(true) and V(false), an option
-    with C(choices) is a selection of them, and an option with C(no_log) is a password.
+  - The argument files of this collection's playbooks are in C(playbooks/arguments). The input must
+    follow the schema C(schemas/arguments.schema.json). This filter does not validate it.
+  - The survey has a question for each option with the key C(survey). A string becomes one line of
+    text, a list becomes text with one entry per line, and a boolean becomes a choice between
+    V(true) and V(false). An option with C(choices) becomes a selection, and an option with
+    C(no_log) becomes a password field.
 author:
   - Postroom contributors (@postroom)
 options:
@@ -38,8 +39,8 @@ RETURN = r"""
 _value:
   description:
     - The survey, for the option O(awx.awx.job_template#module:survey_spec).
-    - C(spec) has the questions in the order of the file. If it is empty, omit the survey, because
-      AWX rejects it.
+    - C(spec) lists the questions in the order of the file. If it is empty, omit the survey, because
+      AWX rejects a survey without questions.
   type: dict
 """
 

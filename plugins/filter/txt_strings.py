@@ -9,14 +9,14 @@ name: txt_strings
 short_description: Divide a text into the strings of a TXT record
 version_added: 0.1.0
 description:
-  - DNS carries a TXT record as strings of at most 255 bytes. Longer texts, such as DKIM keys of
-    2048 bits, must be divided, and many providers and tools leave that to the caller.
+  - A TXT record consists of strings of at most 255 bytes. Longer texts, such as 2048-bit DKIM keys,
+    must be divided, and many providers and tools leave that to the caller.
 author:
   - Postroom contributors (@postroom)
 options:
   _input:
     description:
-      - The text without quotes, or strings in double quotes, which are joined and divided again.
+      - Plain text without quotes, or strings in double quotes, which are joined and divided again.
     type: str
     required: true
 seealso:

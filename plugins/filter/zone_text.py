@@ -21,7 +21,7 @@ options:
     elements: dict
     required: true
   ttl:
-    description: Time to live in seconds, for records without one.
+    description: Time to live in seconds for records that do not specify it.
     type: int
     default: 3600
 seealso:
@@ -43,7 +43,7 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-_value: {description: "The lines, each with a line break.", type: str}
+_value: {description: "The lines, each ending with a line break.", type: str}
 """
 
 from collections.abc import Callable

@@ -13,9 +13,10 @@ description:
     C(email_domains), so that a play can run for all domains or for a slice of them.
   - The file name of the inventory must end in C(email_domains.yml) or C(email_domains.yaml).
   - Tasks for these hosts run on the controller with Ansible's own Python.
-  - Each host has variables, which O(compose), O(groups) and O(keyed_groups) can use. C(email_domain)
-    is the domain in lower case and A-labels, and the name of the host. C(email_mailboxes),
-    C(email_forwarders) and C(email_aliases) are numbers.
+  - Each host has variables that O(compose), O(groups) and O(keyed_groups) can use. C(email_domain)
+    is the domain in its lower-case ASCII form, which is also the name of the host.
+    C(email_mailboxes), C(email_forwarders) and C(email_aliases) are the numbers of mailboxes,
+    forwarders and aliases on the domain.
   - With O(stage), C(email_stage) is one of C(created), C(published), C(active) and C(unknown), as in
     RV(postroom.email.email_dns_records#module:stage). If it is C(unknown), C(email_stage_reason) is
     C(no_records), C(no_name_servers), C(no_answer) or C(timed_out).
@@ -32,14 +33,14 @@ options:
     choices: [postroom.email.email_domains]
   api_url:
     description:
-      - URL of the email service, such as V(https://mail.example.com), or a template of it. Required,
-        here or in the environment.
+      - URL of the email service, such as V(https://mail.example.com). The value may be a template.
+        Required either here or in the environment.
     type: str
     env: [name: POSTROOM_API_URL]
   api_token:
     description:
-      - Bearer token of the tenant, or a template of it. It is not stored in variables or in the
-        cache. Required, here or in the environment.
+      - Bearer token of the tenant. The value may be a template. It is not stored in variables or in
+        the cache. Required either here or in the environment.
     type: str
     env: [name: POSTROOM_API_TOKEN]
   validate_certs:
@@ -47,12 +48,13 @@ options:
     type: bool
     default: true
   ca_path:
-    description: PEM file of trusted certificate authorities. By default, those of the system.
+    description: PEM file of the certificate authorities to trust. By default, those of the system
+      are trusted.
     type: path
   timeout:
     description:
-      - Time limit in seconds for reading the list of the tenant, including all retries, and with
-        O(stage) for reading the records of each domain.
+      - Time limit in seconds for listing the tenant, including all retries. With O(stage), the same
+        limit applies to reading the records of each domain.
     type: float
     default: 30.0
   retries:
@@ -71,31 +73,34 @@ options:
     default: []
   stage:
     description:
-      - Whether to determine the stage of each domain, which queries the name servers of all of them.
+      - Whether to determine the stage of each domain. This queries the name servers of all domains.
     type: bool
     default: false
   stage_timeout:
     description:
-      - With O(stage), the time limit in seconds for all domains. The remaining ones are C(unknown).
+      - With O(stage), the time limit in seconds for determining the stages of all domains. The
+        stage of domains that have not been checked by then is C(unknown).
     type: float
     default: 300.0
   nameservers:
     description:
-      - With O(stage), the authoritative name servers to query, each a name or an address, such as
-        V(ns1.example.net) or V(192.0.2.1:5353). By default, those in the NS records of each zone.
+      - With O(stage), names or addresses of the authoritative name servers to query, such as
+        V(ns1.example.net) or V(192.0.2.1:5353). By default, the name servers in the NS records of
+        each zone are queried.
     type: list
     elements: str
     default: []
   resolvers:
     description:
-      - With O(stage), addresses of the resolvers that find name servers and show whether published
-        records are visible. By default, those of the system, unless O(nameservers) is set.
+      - With O(stage), addresses of the resolvers that are used to find name servers and to check
+        whether published records are visible. By default, the system's resolvers are used. If
+        O(nameservers) is set, they only look up the addresses of those servers.
     type: list
     elements: str
     default: []
 notes:
-  - A cache is only used with the same URL and token and the same options O(domains), O(exclude),
-    O(stage), O(stage_timeout), O(nameservers) and O(resolvers).
+  - Cached data is only used if the URL, the token and the options O(domains), O(exclude), O(stage),
+    O(stage_timeout), O(nameservers) and O(resolvers) are the same.
 requirements:
   - dnspython >= 2.6.1 (with O(stage))
   - httpx >= 0.27
@@ -110,7 +115,7 @@ EXAMPLES = r"""
 plugin: postroom.email.email_domains
 ---
 # example.email_domains.yml: some domains, grouped by stage, such as stage_active, and by top-level
-# domain, such as tld_com. The group unused has the domains without addresses.
+# domain, such as tld_com. The group unused contains the domains that have no addresses.
 plugin: postroom.email.email_domains
 api_url: https://mail.example.com
 api_token: "{{ lookup('ansible.builtin.env', 'MAIL_TOKEN') }}"
@@ -155,7 +160,7 @@ from ansible_collections.postroom.email.plugins.plugin_utils._domain_facts impor
 
 GROUP = "email_domains"
 SUFFIXES = ("email_domains.yml", "email_domains.yaml")
-#: The variables with which tasks for a domain run on the controller, as for localhost.
+#: The variables that make tasks for a domain run on the controller, as for localhost.
 CONTROLLER = {
     "ansible_connection": "local",
     "ansible_python_interpreter": "{{ ansible_playbook_python }}",
@@ -168,7 +173,7 @@ _SELECTION = ("stage", "stage_timeout", *_LISTS)
 
 class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: ignore[misc]
     NAME = "postroom.email.email_domains"
-    # For ansible-core 2.19 and newer. The only values from the service are validated names.
+    # Used by ansible-core 2.19 and newer. The only values from the service are validated names.
     trusted_by_default = True
 
     def verify_file(self, path: str) -> bool:
@@ -242,9 +247,9 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
 
 
 def _digest(params: Params) -> str:
-    """Return a digest of the tenant and the selection for the name of the cache.
+    """Return a digest of the tenant and the selection for use in the cache key.
 
-    The hash is slow, so that a weak token can't be guessed from the name.
+    The hash is slow, so that a weak token can't be guessed from the key.
     """
     selection = {name: params[name] for name in ("api_url", *_SELECTION)}
     salt = json.dumps(selection, sort_keys=True).encode()

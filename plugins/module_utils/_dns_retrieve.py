@@ -20,7 +20,7 @@ from ._module import Params
 class Retrieved(NamedTuple):
     """A domain's records as the service returned them.
 
-    :param required: the records; none if the domain is not registered and that is not an error
+    :param required: the records; empty if the domain is not registered but this is not an error
     :param values: the module's return values for the records
     """
 
@@ -41,7 +41,7 @@ def retrieve(client: Client, params: Params, *, check_mode: bool) -> Retrieved:
     warnings: list[str] = []
     # Unused servers and keys cause no warning, because they may be defaults for many tasks.
     if params["wait"] and state not in ("verified", "present"):
-        warnings.append(f"wait: state {state} does not wait. Use it with verified or present.")
+        warnings.append(f"wait has no effect with state {state}. Use it with verified or present.")
     try:
         required = client.dns_records(domain)
     except NotFound:

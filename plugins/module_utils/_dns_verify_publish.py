@@ -27,7 +27,7 @@ from ._api.models import RequiredRecords
 from ._dns_retrieve import Retrieved
 from ._module import Outcome, Params
 
-#: Seconds for one query or one update.
+#: The timeout for one query or one update, in seconds.
 _QUESTION_TIMEOUT = 5.0
 _MAX_WAIT = 7 * 86400
 
@@ -35,9 +35,9 @@ Values = dict[str, Any]
 
 
 class Watch(NamedTuple):
-    """How a task waits and reports its progress.
+    """The functions with which a task waits and reports its progress.
 
-    :param report: called with each line of progress
+    :param report: a function that is called with each line of progress
     """
 
     report: Callable[[str], object] = lambda _text: None

@@ -93,7 +93,7 @@ class Ensure(Protocol):
     """A module's function, which applies the declared state or reads the current one."""
 
     def __call__(self, client: Client, params: Params, *, check_mode: bool) -> Outcome:
-        """Apply the options, or in check mode only return the changes they would make."""
+        """Apply the options. In check mode, only return the changes that they would make."""
 
 
 def connect(params: Params) -> Transport:
@@ -120,7 +120,7 @@ def execute(
     """Run a task and return its result, even if it failed.
 
     :param params: the validated options
-    :param get_transport: returns the transport to use; the caller closes it
+    :param get_transport: a function that returns the transport to use; the caller closes it
     :return: the arguments for ``exit_json``, which always include ``diff`` and ``warnings``, or
         for ``fail_json`` if they include ``failed``
     """
@@ -175,7 +175,7 @@ def run_module(ensure: Ensure, argument_spec: Mapping[str, Any]) -> None:
 def run_and_exit(module: Any, ensure: Ensure, get_transport: Callable[[Params], Transport]) -> None:
     """Run a task with the options of an AnsibleModule, and exit with its result.
 
-    :param get_transport: as for ``execute``
+    :param get_transport: see ``execute``
     """
     result = execute(
         ensure, module.params, check_mode=module.check_mode, get_transport=get_transport

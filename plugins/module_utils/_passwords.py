@@ -47,14 +47,14 @@ def mailbox_passwords(params: Params, name: Name) -> Passwords:
     for number, password in enumerate(values, 1):
         at = f"passwords: entry {number} of {len(values)}"
         if not isinstance(password, str):
-            raise InvalidInput(f"{at} is not text. Give a string, in quotes, or a list of strings.")
+            raise InvalidInput(f"{at} is not a string. Write each password in quotes.")
         flaw = password_flaw(password)
         if flaw:
             raise InvalidInput(f"{at} {flaw}")
     if replaces_passwords(params) and not values:
         raise InvalidInput(
-            "passwords: required with update_password always or probe. "
-            "Give at least one, or leave update_password out."
+            "passwords: at least one is required if update_password is always or probe. "
+            "Set one, or leave update_password out."
         )
     return Passwords({name: tuple(values)}, replaces_passwords(params))
 
@@ -62,7 +62,7 @@ def mailbox_passwords(params: Params, name: Name) -> Passwords:
 def login_probe(params: Params, give_client: Callable[[], Client]) -> Probe | None:
     """Return a login probe if update_password is ``probe``, else None.
 
-    :param give_client: returns a client whose timeout applies to one login
+    :param give_client: a function that returns a client whose timeout applies to one login
     :raises InvalidInput: an option is invalid
     """
     if params["update_password"] != PROBE:

@@ -15,20 +15,20 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 HIDDEN = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
-#: Up to this many secrets, ansible-core's own search is fast enough.
+#: Up to this number of secrets, ansible-core's own search is fast enough.
 FEW = 50
 #: A long text has few distinct substrings of this length, so few passwords consist only of those.
 _PIECE = 3
 
 
 def remove_secrets(value: Any, secrets: Collection[str]) -> Any:
-    """Return a value with all secrets replaced, as by ansible-core before 2.22.
+    """Return a value with all secrets replaced, as ansible-core before 2.22 does.
 
-    Nearly all strings either are a secret or contain none, so few secrets must be searched for.
+    Nearly every string either is a secret or contains none, so few secrets must be searched for.
     """
     known = frozenset(secrets)
     text = "\n".join(str(leaf) for leaf in leaves(value) if not _is_in(leaf, known))
-    # Replace the longest first; otherwise part of a secret that contains another one would remain.
+    # Replace the longest first. Otherwise, part of a secret that contains another would remain.
     return _replaced(value, known, sorted(find_secrets(text, known), key=len, reverse=True))
 
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: email_alias
-short_description: Add an alias to a mailbox or remove it
+short_description: Add or remove an alias of a mailbox
 version_added: 0.1.0
 description:
   - Adds an address to a mailbox as an alias, or removes it. Other aliases are not changed.
-  - The service replaces whole address lists and cannot lock them. The module verifies the list a
-    quarter of a second after the write, or four times the duration of the write if that is longer,
-    and repairs changes that another client overwrote. It does not notice later ones.
+  - The service replaces whole address lists and cannot lock them. The module therefore verifies the
+    list after the write, and repairs changes that another client has overwritten. Before this
+    check, it waits four times as long as the write took, but at least a quarter of a second. It
+    does not notice if a change is overwritten later.
 author: [Postroom contributors (@postroom)]
 extends_documentation_fragment: [postroom.email.api, postroom.email.api.attributes]
 options:
@@ -33,8 +34,9 @@ options:
   move:
     description:
       - Whether to take the alias from another mailbox or forwarder. A primary address is never moved.
-      - If adding the alias fails after its removal, it is restored, which may take up to 10 seconds
-        beyond O(timeout). Between the two steps the service rejects mail to the alias.
+      - If the alias was removed from its owner but can't be added to the mailbox, the module gives
+        it back to the owner, which may take up to 10 seconds beyond O(timeout). Until the alias is
+        added or given back, the service rejects mail to it.
       - If V(false) and the alias is in use, the module fails and names the owner.
     type: bool
     default: false
@@ -64,14 +66,15 @@ EXAMPLES = r"""
 
 RETURN = r"""
 mailbox:
-  description: The mailbox after the task, or in check mode as it would be; null if it is absent.
+  description: The mailbox after the task (in check mode, as it would be), or null if it is absent.
   returned: success
   type: dict
   contains:
     name: {description: Primary address., returned: always, type: str}
     aliases: {description: Further addresses., returned: always, type: list, elements: str}
 changes:
-  description: Changes in order; in check mode, the planned ones; after a failure, those made before it.
+  description: Changes in order. In check mode, these are the planned changes. After a failure, they
+    are the changes that were made before it.
   returned: success or failure
   type: list
   elements: dict
@@ -90,7 +93,8 @@ failure:
   type: dict
   contains:
     code:
-      description: Stable identifier for conditions, such as V(unauthorized) or V(unreachable).
+      description: Stable identifier for use in conditions, such as V(unauthorized) or
+        V(unreachable).
       returned: always
       type: str
     kind: {description: "Class of the error, such as V(Unauthorized).", returned: always, type: str}

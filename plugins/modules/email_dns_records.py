@@ -12,9 +12,10 @@ version_added: 0.1.0
 description:
   - Retrieves the MX, SPF and DKIM records that the service requires for a domain, as data, as text for
     a BIND zone file and as octoDNS YAML.
-  - Verifies them at every authoritative name server, with a remedy for each record.
-  - Publishes and withdraws them by signed dynamic updates (RFC 2136, TSIG). Other records are kept,
-    and concurrent changes by other clients are not overwritten.
+  - Verifies them at every authoritative name server, and returns a remedy for each record that is
+    missing or wrong.
+  - Publishes and withdraws them with signed dynamic updates (RFC 2136, TSIG). Other records are
+    kept, and concurrent changes by other clients are not overwritten.
   - For DNS providers without dynamic updates, use the role P(postroom.email.dns#role).
 author:
   - Postroom contributors (@postroom)
@@ -24,47 +25,52 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     details:
-      - In check mode no update is sent and the task does not wait. A domain that is not registered
-        causes a warning, because an earlier task may register it.
+      - In check mode, no update is sent and the task does not wait. If the domain is not
+        registered, the task only warns, because an earlier task may register it.
 options:
   domain: {description: Domain that is registered with the service., type: str, required: true}
   state:
     description:
-      - V(retrieved) returns the records and asks no name server.
-      - V(verified) verifies the records. Without O(wait) it does not fail because of its findings.
+      - V(retrieved) returns the records without querying any name server.
+      - V(verified) verifies the records. Unless O(wait) is set, the task does not fail if records
+        are missing or wrong.
       - V(present) publishes the records. The service's terms are merged into an existing SPF record
-        unless it would then exceed the DNS look-ups that receivers allow. Other MX records are kept,
+        unless it would then need more DNS look-ups than receivers allow. Other MX records are kept,
         and the task warns about them. Another key at the service's DKIM selector is replaced.
-      - V(present) fails and changes nothing if only the owner of the domain can decide, for example
-        with a null MX record, several SPF records, or a name that is an alias or delegated.
+      - V(present) fails and changes nothing in cases that the domain's owner has to decide, for
+        example if there is a null MX record, if there are several SPF records, or if the name is an
+        alias or is delegated.
       - V(absent) withdraws exactly these records. Use it before you delete the domain from the
         service, because only the service knows the records.
     type: str
     choices: [retrieved, verified, present, absent]
     default: retrieved
   ttl:
-    description: Time to live in seconds. A record set that also contains other records keeps its own.
+    description: Time to live in seconds. A record set that also contains other records keeps its
+      current TTL.
     type: int
     default: 3600
   nameservers:
     description:
-      - Authoritative name servers to verify at, each a name or an address, such as V(ns1.example.net),
-        V(192.0.2.1:5353) or V([2001:db8::1]:53). By default, those in the NS records of the zone.
+      - Names or addresses of the authoritative name servers to query, such as V(ns1.example.net),
+        V(192.0.2.1:5353) or V([2001:db8::1]:53). By default, the name servers in the zone's NS
+        records are queried.
     type: list
     elements: str
   resolvers:
     description:
-      - Addresses of recursive resolvers, such as V(192.0.2.1) or V([2001:db8::1]:5353). They find name
-        servers, count the look-ups of the SPF record, validate DNSSEC, and show whether a published
-        domain is visible everywhere.
-      - By default, those of the system. With O(nameservers), which may not be the public ones,
-        V(verified) then asks no resolver.
+      - Addresses of recursive resolvers, such as V(192.0.2.1) or V([2001:db8::1]:5353). They are
+        used to find name servers, to count the look-ups of the SPF record, to validate DNSSEC, and
+        to check whether a published domain is visible everywhere.
+      - By default, the system's resolvers are used. If O(nameservers) is set, V(verified) does not
+        check the records at the system's resolvers, because the given name servers may not be the
+        public ones.
     type: list
     elements: str
   update_server:
     description:
-      - Name server that takes the updates, written as in O(nameservers). By default, the primary in
-        the SOA record of the zone.
+      - Name server that accepts the updates, in the same format as in O(nameservers). By default,
+        the updates are sent to the primary server in the zone's SOA record.
     type: str
   tsig_name:
     description: Name of the key that signs updates. Required to publish and withdraw.
@@ -79,21 +85,23 @@ options:
     default: hmac-sha256
   wait:
     description:
-      - With V(verified) and V(present) of O(state), wait until every authoritative name server that
-        answers has the records. After O(wait_timeout), the task fails and lists the others.
+      - Whether to wait until every authoritative name server that answers has the records, if
+        O(state=verified) or O(state=present). If O(wait_timeout) expires first, the task fails and
+        lists the records that are still missing or wrong.
     type: bool
     default: false
   wait_for:
     description:
       - V(match) waits until every record matches. V(presence) waits until every record is published,
         and warns if other records conflict with it.
-      - The default is V(match) for V(verified) and V(presence) for V(present) of O(state).
+      - The default is V(match) if O(state=verified), and V(presence) if O(state=present).
     type: str
     choices: [match, presence]
   wait_timeout: {description: Maximum number of seconds to wait., type: int, default: 600}
 notes:
-  - O(timeout) is the time for the service and for publishing. Verifying takes up to half a minute
-    more if servers do not answer; waiting takes up to O(wait_timeout).
+  - O(timeout) limits the requests to the service and the publication of the records. Verification
+    can take up to half a minute longer if servers do not answer. Waiting can take up to
+    O(wait_timeout).
 seealso:
   - module: postroom.email.email_domain
     description: Register the domain first.
@@ -114,7 +122,7 @@ EXAMPLES = r"""
   ansible.builtin.debug:
     msg: "{{ mail_dns.records | rejectattr('status', 'eq', 'match') | map(attribute='remedy') }}"
 
-- name: Publish, and wait until all name servers have it
+- name: Publish the records, and wait until all name servers have them
   postroom.email.email_dns_records:
     domain: example.com
     state: present
@@ -152,14 +160,16 @@ records:
       type: list
       elements: str
     quoted:
-      description: The strings in quotes, as zone files and most DNS providers take them.
+      description: The strings in quotes, in the form that zone files and most DNS providers
+        require.
       returned: for TXT records
       type: str
       sample: '"v=spf1 include:example.net ~all"'
     status:
       description:
-        - V(match) if every server that answered has it; V(missing) if one certainly does not;
-          V(conflict) if other records conflict with it; V(unknown) if no server gave a reliable answer.
+        - V(match) if every server that answered has the record; V(missing) if at least one server
+          does not have it; V(conflict) if other records conflict with it; V(unknown) if no server
+          gave a reliable answer.
       returned: when it was verified
       type: str
     code:
@@ -180,7 +190,7 @@ records:
       type: str
       sample: "At example.com, add the record MX 10 mail.example.net."
     servers:
-      description: The same for each authoritative name server.
+      description: The verdict on the record at each authoritative name server.
       returned: when it was verified
       type: list
       elements: dict
@@ -193,9 +203,9 @@ records:
 verified: {description: Whether every record is a V(match)., returned: when it was verified, type: bool}
 stage:
   description:
-    - V(created) if a record is missing or in conflict; V(published) if all are at the authoritative
-      name servers; V(active) if the resolvers have them, too; V(unknown) if nothing wrong was found,
-      but some servers did not answer.
+    - V(created) if a record is missing or in conflict; V(published) if the authoritative name
+      servers have all records; V(active) if the resolvers also return them; V(unknown) if no
+      problem was found, but some servers did not answer.
   returned: when it was verified
   type: str
 advice:
@@ -205,9 +215,10 @@ advice:
   elements: str
 current:
   description:
-    - The current record sets of these names and types, as far as known, including other values.
-    - After publishing and withdrawing, those of the updated name server; else those of all
-      authoritative name servers.
+    - The current record sets at these names and of these types, as far as they are known, including
+      values that do not belong to the service.
+    - After publishing or withdrawing, these are the record sets of the updated name server.
+      Otherwise, they are those of all authoritative name servers.
   returned: when O(state) is not V(retrieved)
   type: list
   elements: dict
@@ -221,11 +232,11 @@ zone:
   returned: success
   type: str
   sample: "example.com. 3600 IN MX 10 mail.example.net."
-octodns: {description: The records as YAML for a zone file of octoDNS., returned: success, type: str}
+octodns: {description: The records as YAML for an octoDNS zone file., returned: success, type: str}
 changes:
   description:
-    - The changes in order; in check mode, the planned ones.
-    - After a failure, the changes before it, which remain.
+    - The changes in order. In check mode, these are the planned changes.
+    - After a failure, they are the changes that were made before it. These are not undone.
   returned: when O(state) is V(present) or V(absent), and on failure
   type: list
   elements: dict
@@ -246,7 +257,8 @@ failure:
   type: dict
   contains:
     code:
-      description: Stable identifier for conditions, such as V(unauthorized) or V(unreachable).
+      description: Stable identifier for use in conditions, such as V(unauthorized) or
+        V(unreachable).
       returned: always
       type: str
     kind: {description: "Class of the error, such as V(Unauthorized).", returned: always, type: str}

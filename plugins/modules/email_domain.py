@@ -7,12 +7,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: email_domain
-short_description: Register a mail domain or delete it
+short_description: Register or delete a mail domain
 version_added: 0.1.0
 description:
   - Registers a domain that you own with the email service, or deletes it there.
   - B(Deleting a domain can't be undone.) It deletes the mailboxes of the domain with all stored
-    mail, its forwarders, and the aliases on it that belong to mailboxes of other domains.
+    mail, its forwarders, and all aliases on this domain that belong to mailboxes on other domains.
 author: [Postroom contributors (@postroom)]
 extends_documentation_fragment: [postroom.email.api, postroom.email.api.attributes]
 options:
@@ -34,7 +34,7 @@ options:
     default: false
 seealso:
   - module: postroom.email.email_dns_records
-    description: The DNS records to publish for the domain.
+    description: Retrieves and publishes the DNS records of the domain.
 """
 
 EXAMPLES = r"""
@@ -50,13 +50,14 @@ EXAMPLES = r"""
 
 RETURN = r"""
 domain:
-  description: The domain after the task, or in check mode as it would be; null if it is absent.
+  description: The domain after the task (in check mode, as it would be), or null if it is absent.
   returned: success
   type: dict
   contains:
     name: {description: Name of the domain., returned: always, type: str}
 changes:
-  description: Changes in order; in check mode, the planned ones; after a failure, those made before it.
+  description: Changes in order. In check mode, these are the planned changes. After a failure, they
+    are the changes that were made before it.
   returned: success or failure
   type: list
   elements: dict
@@ -75,7 +76,8 @@ failure:
   type: dict
   contains:
     code:
-      description: Stable identifier for conditions, such as V(unauthorized) or V(unreachable).
+      description: Stable identifier for use in conditions, such as V(unauthorized) or
+        V(unreachable).
       returned: always
       type: str
     kind: {description: "Class of the error, such as V(Unauthorized).", returned: always, type: str}

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: email_forwarder
-short_description: Create a forwarder, change it or delete it
+short_description: Create, change or delete a forwarder
 version_added: 0.1.0
 description:
   - Creates, changes or deletes a forwarder, which sends its mail to every member.
-  - Fails if a mailbox has the same name, or if the tenant would have a forwarding loop.
+  - Fails if a mailbox has the same name, or if the change would create a forwarding loop.
 author: [Postroom contributors (@postroom)]
 extends_documentation_fragment: [postroom.email.api, postroom.email.api.attributes]
 options:
@@ -66,7 +66,8 @@ EXAMPLES = r"""
 
 RETURN = r"""
 forwarder:
-  description: The forwarder after the task, or in check mode as it would be; null if it is absent.
+  description: The forwarder after the task (in check mode, as it would be), or null if it is
+    absent.
   returned: success
   type: dict
   contains:
@@ -74,7 +75,8 @@ forwarder:
     members: {description: Recipients., returned: always, type: list, elements: str}
     aliases: {description: Further addresses., returned: always, type: list, elements: str}
 changes:
-  description: Changes in order; in check mode, the planned ones; after a failure, those made before it.
+  description: Changes in order. In check mode, these are the planned changes. After a failure, they
+    are the changes that were made before it.
   returned: success or failure
   type: list
   elements: dict
@@ -93,7 +95,8 @@ failure:
   type: dict
   contains:
     code:
-      description: Stable identifier for conditions, such as V(unauthorized) or V(unreachable).
+      description: Stable identifier for use in conditions, such as V(unauthorized) or
+        V(unreachable).
       returned: always
       type: str
     kind: {description: "Class of the error, such as V(Unauthorized).", returned: always, type: str}

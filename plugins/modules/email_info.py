@@ -32,7 +32,7 @@ options:
     default: [domain, mailbox, forwarder]
   as:
     description:
-      - Form of the result. V(facts) returns one list for each kind.
+      - Format of the result. V(facts) returns one list for each kind.
       - V(definition) returns RV(definition), which declares the current state. Objects that a
         definition cannot express are omitted and listed in a warning.
     type: str
@@ -41,7 +41,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: List the tenant
+- name: List all objects of the tenant
   postroom.email.email_info:
   register: tenant
 
@@ -67,7 +67,7 @@ EXAMPLES = r"""
     as: definition
   register: tenant
 
-- name: Show it as YAML
+- name: Show the definition as YAML
   ansible.builtin.debug:
     msg: "{{ tenant.definition | to_nice_yaml }}"
 """
@@ -98,24 +98,24 @@ forwarders:
     members: {description: Recipients., returned: always, type: list, elements: str}
     aliases: {description: Further addresses., returned: always, type: list, elements: str}
 definition:
-  description: The same objects as a definition.
+  description: The same objects, in the format of a definition.
   returned: when O(as=definition)
   type: dict
   contains:
     domains:
       description: Names of the domains.
-      returned: when O(kinds) has V(domain)
+      returned: when O(kinds) includes V(domain)
       type: list
       elements: str
     mailboxes:
       description: The mailboxes.
-      returned: when O(kinds) has V(mailbox)
+      returned: when O(kinds) includes V(mailbox)
       type: list
       elements: dict
       contains: *mailbox
     forwarders:
       description: The forwarders.
-      returned: when O(kinds) has V(forwarder)
+      returned: when O(kinds) includes V(forwarder)
       type: list
       elements: dict
       contains: *forwarder
@@ -125,7 +125,8 @@ failure:
   type: dict
   contains:
     code:
-      description: Stable identifier for conditions, such as V(unauthorized) or V(unreachable).
+      description: Stable identifier for use in conditions, such as V(unauthorized) or
+        V(unreachable).
       returned: always
       type: str
     kind: {description: "Class of the error, such as V(Unauthorized).", returned: always, type: str}
@@ -176,7 +177,8 @@ def gather_info(client: Client, params: Params, *, check_mode: bool) -> Outcome:
     if name is None:
         found = client.list_principals()
         if params["as"] == "definition":
-            # If the exported definition were incomplete, a later purge would delete the rest.
+            # If the exported definition were incomplete, a later purge would delete what is
+            # missing.
             client.check_list({principal.name for principal in found})
     else:
         principal = client.find(parse_address(name) if "@" in name else parse_domain(name))

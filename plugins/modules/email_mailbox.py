@@ -7,12 +7,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: email_mailbox
-short_description: Create a mailbox, change it or delete it
+short_description: Create, change or delete a mailbox
 version_added: 0.1.0
 description:
   - Creates a mailbox on a registered domain, changes its aliases and passwords, or deletes it.
   - B(Deleting a mailbox permanently deletes the mail that is stored in it.)
-  - A forwarder with the same name is an error and is never converted.
+  - Fails if a forwarder has the same name. A forwarder is never converted to a mailbox.
 author: [Postroom contributors (@postroom)]
 extends_documentation_fragment: [postroom.email.api, postroom.email.api.attributes]
 options:
@@ -27,8 +27,8 @@ options:
     default: present
   passwords:
     description:
-      - Password for IMAP and SMTP, or a list of several, each of which is valid. Required to create
-        a mailbox.
+      - Password for IMAP and SMTP, or a list of passwords that are all valid. Required to create a
+        mailbox.
       - A string is a single password, even if it contains commas. Values of other types are rejected.
     type: raw
   update_password:
@@ -36,8 +36,8 @@ options:
       - When to set O(passwords), which the service never returns.
       - V(on_create) sets them only when the mailbox is created.
       - V(always) replaces them in each run, and reports a change each time.
-      - V(probe), added in version 0.2.0, logs in to an existing mailbox by IMAP with the first of
-        O(passwords), once, also in check mode. If the server refuses this password, all of
+      - V(probe), added in version 0.2.0, logs in once to an existing mailbox over IMAP with the
+        first of O(passwords), even in check mode. If the server refuses this password, all of
         O(passwords) are set. If the login fails for another reason, the module fails and changes
         nothing. To replace a password other than the first, use V(always).
     type: str
@@ -45,7 +45,7 @@ options:
     default: on_create
   imap_host:
     description:
-      - IMAP server for O(update_password=probe). O(validate_certs) and O(ca_path) apply to it, too.
+      - IMAP server for O(update_password=probe). O(validate_certs) and O(ca_path) also apply to it.
       - The default is the host in the MX record that the service returns for the domain.
     type: str
     version_added: 0.2.0
@@ -68,10 +68,12 @@ seealso:
   - module: postroom.email.email_alias
     description: Manages a single alias, and can move it from another mailbox.
 notes:
-  - Loop over names, as in the examples. Ansible prints loop items, including passwords in them.
-  - With O(update_password=probe), O(timeout) limits the login, too. Don't set it below V(30), because
-    mail servers delay the answer to a wrong password, and all logins after several of them. For many
-    mailboxes use M(postroom.email.email_tenant), which stops probing after three wrong passwords.
+  - In a loop, iterate over names as in the examples, not over items that contain passwords, because
+    Ansible prints loop items.
+  - With O(update_password=probe), O(timeout) also limits the login. Don't set it below V(30),
+    because mail servers delay the answer to a wrong password, and delay all logins after several
+    wrong passwords. For many mailboxes, use M(postroom.email.email_tenant), which stops probing
+    after three wrong passwords.
 """
 
 EXAMPLES = r"""
@@ -108,14 +110,15 @@ EXAMPLES = r"""
 
 RETURN = r"""
 mailbox:
-  description: The mailbox after the task, or in check mode as it would be; null if it is absent.
+  description: The mailbox after the task (in check mode, as it would be), or null if it is absent.
   returned: success
   type: dict
   contains:
     name: {description: Primary address., returned: always, type: str}
     aliases: {description: Further addresses., returned: always, type: list, elements: str}
 changes:
-  description: Changes in order; in check mode, the planned ones; after a failure, those made before it.
+  description: Changes in order. In check mode, these are the planned changes. After a failure, they
+    are the changes that were made before it.
   returned: success or failure
   type: list
   elements: dict
@@ -134,7 +137,8 @@ failure:
   type: dict
   contains:
     code:
-      description: Stable identifier for conditions, such as V(unauthorized) or V(unreachable).
+      description: Stable identifier for use in conditions, such as V(unauthorized) or
+        V(unreachable).
       returned: always
       type: str
     kind: {description: "Class of the error, such as V(Unauthorized).", returned: always, type: str}

@@ -10,15 +10,15 @@ module: email_tenant
 short_description: Apply a tenant definition
 version_added: 0.1.0
 description:
-  - Converges all domains, mailboxes, aliases and forwarders of a tenant in one task, from definition
-    files, or from options of the same form. Undeclared objects are not changed unless O(purge)
-    deletes them.
+  - Makes all domains, mailboxes, aliases and forwarders of a tenant match a definition in one task.
+    The definition comes from files, or from options in the same format. Undeclared objects are not
+    changed unless O(purge) deletes them.
   - Everything is validated before the first write. All errors in the definition are reported
-    together, with file, line and remedy, before the first request, and then all conflicts with the
-    current state of the tenant.
-  - One request lists the tenant. Two more, by type, check that the list is complete before anything
-    is created or deleted. Changes are made concurrently, in the order of their dependencies, with
-    deletions last.
+    together, with file, line and remedy, before the first request. All conflicts with the tenant's
+    current state are then reported together as well.
+  - One request lists the tenant. Before anything is created or deleted, two more requests, one for
+    each type of object, check that the list is complete. Changes are made concurrently, in the
+    order of their dependencies, with deletions last.
 author:
   - Postroom contributors (@postroom)
 extends_documentation_fragment:
@@ -30,30 +30,31 @@ requirements:
 options:
   definition_files:
     description:
-      - Definition files in YAML or JSON on the host that runs the module. They are not templated. The
-        format is documented in C(docs/reference/definition.md) of the collection, and
-        C(schemas/definition.schema.json) lets editors validate it.
-      - Files are merged with each other and with O(domains), O(mailboxes) and O(forwarders). The
-        aliases and members of an object in several files are combined. If files contradict each
-        other, for example in C(expires), the module fails and changes nothing.
+      - Definition files in YAML or JSON on the host that runs the module. They are not templated.
+        The collection documents the format in C(docs/reference/definition.md). Editors can validate
+        files with C(schemas/definition.schema.json).
+      - Files are merged with each other and with O(domains), O(mailboxes) and O(forwarders). If an
+        object is declared in several files, its aliases and members are combined. If files
+        contradict each other, for example in C(expires), the module fails and changes nothing.
     type: list
     elements: path
     aliases: [definition_file]
   domains:
     description:
       - Domains, each a name or a dictionary with C(name), C(state) and C(force).
-      - With C(state=absent) the domain is deleted if it is empty, or with C(force=true) together
-        with its contents, unless O(ignore) matches some of them.
+      - With C(state=absent), the domain is deleted if it is empty. With C(force=true) as well, it
+        is deleted together with its contents, unless O(ignore) matches some of them.
     type: list
     elements: raw
   mailboxes:
     description:
       - Mailboxes, each an address or a dictionary with C(name), C(state) and C(aliases).
-      - With C(state=absent) the mailbox is deleted together with B(the mail that is stored in it).
+      - With C(state=absent), the mailbox is deleted together with B(the mail that is stored in it).
       - An alias is an address or a dictionary with C(address), C(state) and C(expires). Aliases
         that are not declared are kept, unless O(purge) includes V(alias).
-      - An alias that another object declares is moved to that object, if its current owner is
-        declared with a list of C(aliases) or is declared absent. Otherwise the plan is refused.
+      - If another object declares an alias, the alias is moved to that object, provided that its
+        current owner is declared absent or with a list of C(aliases). Otherwise, the plan is
+        refused.
     type: list
     elements: raw
   forwarders:
@@ -65,29 +66,30 @@ options:
     elements: raw
   passwords:
     description:
-      - Passwords by mailbox. Each is a string, or a list of several passwords that are all valid.
+      - Passwords, keyed by mailbox. Each value is a string, or a list of passwords that are all
+        valid.
       - They are required to create mailboxes. They are not part of the definition, so that it can
         be shared.
     type: dict
   update_password:
     description:
       - When to set O(passwords). V(on_create) sets them only when a mailbox is created.
-      - V(always) replaces those of all declared mailboxes in each run, and reports a change each
-        time.
-      - V(probe), which was added in version 0.2.0, logs in by IMAP to each declared mailbox that
-        exists, once, with the first of its O(passwords), also in check mode. If the server refuses
-        the password, all of them are set. If a login fails for another reason, the module fails and
-        changes nothing. To replace a password other than the first, use V(always).
-      - At most three logins are made at a time. After three wrong passwords in a row, which make
-        mail servers delay all logins, the passwords of the remaining mailboxes are set without a
-        login.
+      - V(always) replaces the passwords of all declared mailboxes in each run, and reports a change
+        each time.
+      - V(probe), which was added in version 0.2.0, logs in once over IMAP to each declared mailbox
+        that exists, with the first of its O(passwords), even in check mode. If the server refuses
+        the password, all passwords of the mailbox are set. If a login fails for another reason, the
+        module fails and changes nothing. To replace a password other than the first, use V(always).
+      - At most three logins are made at a time. Several wrong passwords make mail servers delay all
+        logins. After three wrong passwords in a row, the passwords of the remaining mailboxes are
+        therefore set without a login.
     type: str
     choices: [on_create, always, probe]
     default: on_create
   imap_host:
     description:
-      - IMAP server for O(update_password=probe). O(validate_certs) and O(ca_path) apply to it, too.
-      - By default the host in the MX record that the service returns for the domain of the mailbox.
+      - IMAP server for O(update_password=probe). O(validate_certs) and O(ca_path) also apply to it.
+      - The default is the host in the MX record that the service returns for the mailbox's domain.
     type: str
     version_added: 0.2.0
   imap_port:
@@ -97,11 +99,13 @@ options:
     version_added: 0.2.0
   purge:
     description:
-      - Kinds of objects to delete if they are not in the definition. By default nothing is deleted.
+      - Kinds of objects to delete if they are not in the definition. By default, nothing is
+        deleted.
       - V(alias) applies to the aliases of mailboxes and forwarders whose C(aliases) are declared.
-      - A domain that is not empty and a member of a declared forwarder are never purged. The plan is
-        refused until they match O(ignore) or are declared, the domain with C(state=absent) to delete
-        it, or until the member is removed from the forwarder.
+      - A domain that is not empty is never purged. The plan is refused until the domain matches
+        O(ignore) or is declared. To delete it, declare it with C(state=absent).
+      - A member of a declared forwarder is not purged either. The plan is refused until the member
+        matches O(ignore), is declared, or is removed from the forwarder.
     type: list
     elements: str
     choices: [alias, mailbox, forwarder, domain]
@@ -113,27 +117,28 @@ options:
     elements: str
     default: ["*"]
   ignore:
-    description: Patterns such as V(postmaster@*). Matching objects, and mailboxes and forwarders with
-      a matching alias, are neither purged nor deleted with a domain by C(force). RV(undeclared) omits
-      objects whose own name matches.
+    description: Patterns such as V(postmaster@*). Matching objects are never purged, and C(force)
+      does not delete them together with their domain. The same applies to mailboxes and forwarders
+      that have a matching alias. RV(undeclared) omits objects whose own name matches.
     type: list
     elements: str
     default: []
   max_deletions:
     description:
-      - Maximum number of objects, with each alias as one, that O(purge) and C(force) together may
-        delete. Objects that are declared absent or have expired do not count.
-      - A plan that exceeds the limit is refused. Check mode shows it, with a warning.
+      - Maximum number of objects that O(purge) and C(force) together may delete. Each alias counts
+        as one object. Objects that are declared absent or have expired do not count.
+      - A plan that exceeds the limit is refused. In check mode, it is shown with a warning.
     type: int
     default: 0
   max_delete_percent:
-    description: Also refuse a plan in which O(purge) and C(force) delete more than this percentage of
-      the mailboxes, forwarders, domains or aliases of the tenant. Each kind is counted separately.
+    description: Maximum percentage of the tenant's mailboxes, forwarders, domains or aliases that
+      O(purge) and C(force) together may delete. Each kind is counted separately. A plan that
+      exceeds the limit is refused.
     type: float
   expected_plan:
-    description: The RV(plan_digest) of the plan that was reviewed. If the current plan differs and is
-      not empty, the task fails and changes nothing. The digest does not depend on the passwords of
-      new mailboxes, so the review does not need them.
+    description: The RV(plan_digest) of the plan that was reviewed. If the current plan is different
+      and is not empty, the task fails and changes nothing. The digest does not depend on the
+      passwords of new mailboxes, so they are not needed for the review.
     type: str
   concurrency:
     description: Number of concurrent changes, 1 to 64. A higher value helps if the network latency is
@@ -152,9 +157,9 @@ notes:
   - If a change fails, only the changes that depend on it are skipped. Run the task again to apply
     the rest.
   - To stop a run, press Ctrl-C or send SIGTERM to C(ansible-playbook). If it is killed or loses its
-    terminal, a run in the worker process of Ansible stops at the next change, and a module process
-    runs to its end.
-  - Progress is shown if the task runs in the worker process of Ansible, as on the controller.
+    terminal, a run in Ansible's worker process stops at the next change, but a separate module
+    process runs to its end.
+  - Progress is shown if the task runs in Ansible's worker process, as it does on the controller.
   - In check mode, exceeded limits and missing passwords are warnings, so that the plan can be
     reviewed.
 seealso:
@@ -214,7 +219,7 @@ summary:
     deleted: {description: Deleted objects., returned: always, type: int}
     unchanged: {description: Declared objects that needed no change., returned: always, type: int}
     failed: {description: Objects whose change failed., returned: always, type: int}
-    not_attempted: {description: Objects whose change depends on a failed one., returned: always, type: int}
+    not_attempted: {description: Objects whose change was not attempted., returned: always, type: int}
 results:
   description: Outcome of each object; includes unchanged objects with O(report_unchanged=true).
   returned: when a plan was made
@@ -230,8 +235,8 @@ results:
       type: str
     reason: {description: Reason for the outcome., returned: always, type: str}
 undeclared:
-  description: Objects that are not in the definition, do not match O(ignore) and are of a kind that this
-    collection manages, including those that were purged.
+  description: Objects that are not in the definition and do not match O(ignore), including those
+    that were purged. Kinds that this collection does not manage are omitted.
   returned: when a plan was made
   type: dict
   contains:
@@ -261,7 +266,8 @@ problems:
       type: str
     text: {description: The problem and its remedy., returned: always, type: str}
 changes:
-  description: Changes in order; in check mode, the planned ones; after a failure, those made before it.
+  description: Changes in order. In check mode, these are the planned changes. After a failure, they
+    are the changes that were made before it.
   returned: success or failure
   type: list
   elements: dict
@@ -280,7 +286,8 @@ failure:
   type: dict
   contains:
     code:
-      description: Stable identifier for conditions, such as V(unauthorized) or V(unreachable).
+      description: Stable identifier for use in conditions, such as V(unauthorized) or
+        V(unreachable).
       returned: always
       type: str
     kind: {description: "Class of the error, such as V(Unauthorized).", returned: always, type: str}
@@ -351,7 +358,7 @@ def ensure_tenant(
 ) -> Outcome:
     """Make the tenant match its definition.
 
-    :param report: called with the number of finished changes and of all changes
+    :param report: a function that is called with the number of finished and of all changes
     """
     purge = Purge(
         frozenset(params["purge"]),

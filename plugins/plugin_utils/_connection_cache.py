@@ -18,7 +18,7 @@ _MAX_KEPT = 8
 
 
 class ConnectionCache:
-    """The transports of this process, by the options and the environment they depend on."""
+    """The transports of this process, keyed by the options and environment they depend on."""
 
     def __init__(self) -> None:
         self._kept: dict[Hashable, Transport] = {}

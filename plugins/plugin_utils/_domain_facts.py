@@ -40,8 +40,8 @@ from ansible_collections.postroom.email.plugins.module_utils._api.names import (
 )
 
 Facts = dict[str, Any]
-#: Why a stage is unknown: the service returned no records, the domain's name servers were not found
-#: or did not answer, or ``stage_timeout`` expired.
+#: The reasons for an unknown stage: the service returned no records, the domain's name servers were
+#: not found or did not answer, or ``stage_timeout`` expired.
 StageReason = Literal["no_records", "no_name_servers", "no_answer", "timed_out"]
 
 _QUESTION_TIMEOUT = 5.0
@@ -104,14 +104,14 @@ def gather(client: Client, options: Mapping[str, Any]) -> Gathered:
         late = [name for name, found in results.items() if found.reason == "timed_out"]
         if late:
             warnings.append(
-                f"The stages of {len(late)} domains, '{late[0]}' among them, are unknown, because "
-                "stage_timeout was over. Raise it, or select fewer domains."
+                f"The stages of {len(late)} domains, including '{late[0]}', are unknown, because "
+                "stage_timeout expired. Raise it, or select fewer domains."
             )
     return Gathered(facts, tuple(warnings))
 
 
 def is_gathered(domains: object) -> bool:
-    """Return whether data from a cache is valid as ``Gathered.domains``.
+    """Return whether cached data has the format of ``Gathered.domains``.
 
     Users who can write to the cache files could put templates into them.
     """
@@ -154,7 +154,8 @@ def _selected(
 ) -> tuple[list[Name], list[str]]:
     """Return the selected domains in alphabetical order, and warnings.
 
-    Invalid names are left out. A name in the options that does not exist may be misspelled.
+    Invalid names are left out with a warning. There is also a warning for each name in the options
+    that does not exist, because it may be misspelled.
     """
     wanted, unwanted = matcher(options["domains"]), matcher(options["exclude"])
     names = sorted(each.name for each in principals if isinstance(each, Domain))

@@ -61,7 +61,7 @@ _OPTION_VARIABLES = (
     "__dns_option_variables",
     "__mail_option_variables",
 )
-#: The values that make Ansible discover an interpreter, which is its own on the controller.
+#: The values that make Ansible discover an interpreter. On the controller, it finds its own.
 _DISCOVERY = ("", "auto", "auto_legacy", "auto_silent", "auto_legacy_silent")
 #: The variables that an interpreter or a library reads only once, mostly when the process starts.
 _READ_AT_START = re.compile(
@@ -130,7 +130,7 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
         return super()._parse_returned_data(res, *profile)
 
     def _process_reason(self, variables: Mapping[str, Any]) -> str | None:
-        """Return why the task must run as a module regardless of its interpreter, or None."""
+        """Return a reason other than the interpreter why the task must run as a module, or None."""
         switch = os.environ.get("POSTROOM_IN_PROCESS", "true")
         variable = self._templar.template(variables.get("postroom_in_process", True))
         missing = ", ".join(missing_parts())
@@ -145,7 +145,7 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
             f"its connection is {transport}": transport != "local",
             "it becomes another user": self._connection.become is not None,
             "it is asynchronous": self._task.async_val,
-            "the files of modules are kept": C.DEFAULT_KEEP_REMOTE_FILES,
+            "Ansible keeps the files of modules": C.DEFAULT_KEEP_REMOTE_FILES,
         }
         return next((reason for reason, applies in reasons.items() if applies), None)
 
@@ -196,24 +196,24 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
 
 
 def interpreter_reason(interpreter: str) -> str | None:
-    """Return why a task with this Python must run as a module, or None."""
+    """Return the reason why a task with this Python must run as a module, or None."""
     if interpreter in _DISCOVERY or interpreter == sys.executable:
         return None
     # Only a shell can resolve a relative path.
     if Path(interpreter).is_absolute() and _identity(interpreter) == _identity(sys.executable):
         return None
-    return f"its Python is {interpreter}, Ansible's own is {sys.executable}"
+    return f"its Python is {interpreter}, but Ansible's own is {sys.executable}"
 
 
 @functools.cache
 def _identity(python: str) -> tuple[Path, Path]:
-    """Return the file of a Python and the folder of its path, which identifies the venv."""
+    """Return a Python's real path, and its folder, which identifies the virtual environment."""
     path = Path(python)
     return path.resolve(), path.parent.resolve()
 
 
 def environment_reason(environment: Mapping[str, str]) -> str | None:
-    """Return why a task with these environment variables must run as a module, or None."""
+    """Return the reason why a task with these variables must run as a module, or None."""
     for name, value in environment.items():
         if _READ_AT_START.match(name):
             return f"environment sets {name}, which only a new process reads"

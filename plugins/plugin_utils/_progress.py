@@ -25,8 +25,8 @@ _LOG_INTERVAL = 15.0
 class Progress:
     """The progress display of a task.
 
-    :param show: displays a text, followed by a line break if the second argument is true
-    :param clock: returns the current time in seconds
+    :param show: a function that displays a text, with a line break if the second argument is true
+    :param clock: a function that returns the current time in seconds
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Progress:
         self._show = show
         self._is_terminal = is_terminal
         self._clock = clock
-        #: When the first change was finished. The rate does not include the time before.
+        #: The time when the first change was finished. The rate ignores the time before that.
         self._start: float | None = None
         self._done_at_start = 0
         self._interval = _TERMINAL_INTERVAL if is_terminal else _LOG_INTERVAL

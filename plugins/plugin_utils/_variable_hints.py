@@ -16,16 +16,16 @@ from ansible import context
 from ansible.utils.vars import load_extra_vars
 
 _PREFIXES = ("mail_", "vault_mail_")
-#: The argument files that only contain options shared by playbooks.
+#: The argument files that contain only options shared by several playbooks.
 _SHARED = ("account", "connection", "passwords", "definition")
 #: The text that must precede an option's name, if the name is a common word.
 _MARKED = "(?:^|[Oo]ptions? |[Ss]et |narrow |[Rr]aise |[Ii]n )"
 
 
 def with_variables(message: str, variables: Mapping[str, str]) -> str:
-    """Add to a message the variable of each option that it mentions.
+    """Append to a message the variable of each option that it mentions.
 
-    :param variables: the variables by option
+    :param variables: the variables, keyed by option
     """
     named = [
         f"{option} with {variable}"
@@ -44,7 +44,7 @@ def unused_variables(loader: Any, playbook: Path, options: Mapping[str, str]) ->
 
     :param loader: Ansible's DataLoader
     :param playbook: the playbook's file in ``playbooks/arguments``
-    :param options: the variables by module option
+    :param options: the variables, keyed by module option
     """
     known = {file.stem: _options(loader, file) for file in playbook.parent.glob("*.yml")}
     # The account file is used with every playbook.
@@ -54,14 +54,14 @@ def unused_variables(loader: Any, playbook: Path, options: Mapping[str, str]) ->
     everywhere = set().union(*known.values())
     for name in sorted(load_extra_vars(loader).keys() - used):
         if options.get(name) in used:
-            yield f"The variable {name} is not used: it is an option. Set {options[name]}."
+            yield f"The variable {name} is not used, because it is an option. Set {options[name]}."
         elif not name.startswith(_PREFIXES):
             continue
         elif name in everywhere:
-            # A file of variables may be for several playbooks.
+            # A variables file may be shared by several playbooks.
             if _is_typed(name):
                 users = ", ".join(sorted(each for each in known if name in known[each]))
-                yield f"The variable {name} is not used here, only in: {users}."
+                yield f"The variable {name} is not used here. It is only used in: {users}."
         elif close := get_close_matches(name, used, 1, 0.8):
             yield f"No playbook uses the variable {name}. Did you mean {close[0]}?"
 

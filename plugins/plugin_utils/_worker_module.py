@@ -68,7 +68,7 @@ def missing_parts() -> list[str]:
 def module_output(arguments: Mapping[str, Any], run: Callable[[], None]) -> str:
     """Return the output that a module process with these options would print.
 
-    :param run: creates a ``WorkerModule`` and exits through it
+    :param run: a function that creates a ``WorkerModule`` and exits through it
     """
     names = ("_ANSIBLE_ARGS", "_ANSIBLE_PROFILE", "_PARSED_MODULE_ARGS")
     before = {name: getattr(basic, name) for name in names if hasattr(basic, name)}

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The entry point of postroom-service. If a package is missing, names the extra to install."""
+"""The entry point of postroom-service. Names the extra to install if a package is missing."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ KINDS_BY_TYPE: dict[str | None, tuple[str, ...]] = {
 class Service:
     """The endpoint handlers and their shared state.
 
-    :param host_names: the keyword arguments of `dkim.records`
+    :param host_names: keyword arguments for `dkim.records`
     """
 
     def __init__(self, database: Database, hasher: PasswordHasher, **host_names: str) -> None:
@@ -187,7 +187,7 @@ class Service:
             case Problem():
                 problem = error
             case HTTPException(status_code=404):
-                problem = Problem("path_not_found", "There is nothing at this path.")
+                problem = Problem("path_not_found", "This path does not exist.")
             case HTTPException(status_code=405):
                 routes = [
                     route
@@ -205,7 +205,7 @@ class Service:
                 detail = "The database did not answer in time; a write may have taken effect."
                 problem = Problem("store_unavailable", detail, headers={"Retry-After": "1"})
             case _:
-                detail = "The service failed. Its log has details under this request id."
+                detail = "The service failed. Its log has details under this request ID."
                 problem = Problem("internal_error", detail)
         return problem.response()
 
@@ -234,7 +234,7 @@ def _wanted_type(request: Request) -> str | None:
 
 
 def _refuse_parameters(request: Request, allowed: str | None = None) -> None:
-    """Reject unknown query parameters: a misspelt filter would otherwise return everything."""
+    """Reject unknown query parameters. A misspelled filter would otherwise return everything."""
     unknown = sorted(set(request.query_params) - {allowed})
     if unknown:
         errors = [FieldError(f"?{name[:64]}", "Unknown query parameter.") for name in unknown[:20]]

@@ -21,7 +21,7 @@ DAY = 86400
 
 _token, _tenant = tables.token.c, tables.tenant.c
 
-# Built only once, because it runs for every request.
+# Built once, because it runs for every request.
 _FIND_CALLER = (
     select(_tenant.id, _tenant.name)
     .join_from(tables.token, tables.tenant)
@@ -38,7 +38,7 @@ class Caller(NamedTuple):
 
 
 def ensure_tenant(connection: Connection, name: str) -> int:
-    """Return the id of a tenant, which is created if it doesn't exist."""
+    """Return the id of a tenant, creating the tenant if it doesn't exist."""
     query = select(_tenant.id).where(_tenant.name == name)
     if connection.scalar(query) is None:
         # Another transaction may create it at the same time.

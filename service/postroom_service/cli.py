@@ -85,10 +85,10 @@ def cli() -> None:
 @option("--service-domain", "spf.postroom.test", help="Domain that SPF records include.")
 @option("--tls-cert", type=Path, help="PEM certificate chain, for HTTPS.")
 @option("--tls-key", type=Path, help="PEM key of the certificate.")
-@option("--mail", is_flag=True, help="Run the embedded mail server, too.")
-@option("--submission-port", 5870, type=PORT, help="Where mail clients send (STARTTLS).")
-@option("--imap-port", 9930, type=PORT, help="Where mail clients read (TLS).")
-@option("--mx-port", 2525, type=PORT, help="Where other mail servers deliver.")
+@option("--mail", is_flag=True, help="Also run the embedded mail server.")
+@option("--submission-port", 5870, type=PORT, help="Port where clients send mail (STARTTLS).")
+@option("--imap-port", 9930, type=PORT, help="Port where clients read mail (TLS).")
+@option("--mx-port", 2525, type=PORT, help="Port where other servers deliver mail.")
 @option("--mail-cert", "mail-cert.pem", type=Path, help="PEM certificate; created if missing.")
 @option("--mail-key", "mail-key.pem", type=Path, help="PEM key of that certificate.")
 @option("--mail-dir", type=Path, help="Keep mail in Maildir folders here, not in memory.")
@@ -97,22 +97,24 @@ def cli() -> None:
     "--mail-relay",
     metavar="HOST:PORT",
     read=host_and_port,
-    help="Send mail to other services through this server, not to the folder.",
+    help="Server that receives mail to other services, instead of the folder.",
 )
 @option(
     "--trust-domains/--check-domains",
-    help="Serve domains without checking their DKIM records in DNS. Default with --mail.",
+    help="Serve domains without checking their DKIM records in DNS. This is the default with "
+    "--mail.",
 )
 @RESOLVERS
 @option(
     "--ready-file",
     type=Path,
-    help="File for the URL, the process id and the mail ports, once the service listens.",
+    help="File for the URL, the process id and the mail ports. It is written once the service "
+    "listens.",
 )
 @click.option(
-    "--bootstrap", metavar="TENANT", callback=checked(line), help="Create a token of this tenant."
+    "--bootstrap", metavar="TENANT", callback=checked(line), help="Create a token for this tenant."
 )
-@click.option("--token-file", type=Path, help="Where --bootstrap writes the token.")
+@click.option("--token-file", type=Path, help="File for the token of --bootstrap.")
 @option("--faults", metavar="SPEC", read=parse_plan, help="Inject faults.")
 @LOG_FORMAT
 @LOG_LEVEL
@@ -127,7 +129,7 @@ def serve_api(**options: Any) -> None:
     for one, other in (("tls_cert", "tls_key"), ("bootstrap", "token_file")):
         if (options[one] is None) != (options[other] is None):
             flags = [f"--{name.replace('_', '-')}" for name in (one, other)]
-            raise ServeError(f"{flags[0]} and {flags[1]} go together")
+            raise ServeError(f"{flags[0]} and {flags[1]} must be set together")
     logs.log_crashes(PROGRAM)
     logs.configure(program=PROGRAM, style=options["log_format"], level=options["log_level"])
     with open_database(options["database"], memory=True) as database:
@@ -220,51 +222,51 @@ def grant(database: str) -> None:
     "--mail-host",
     required=True,
     read=names.domain,
-    help="Host name of this mail host, in rewritten senders.",
+    help="Host name of this mail host, used in rewritten senders.",
 )
 @option(
     "--mail-dir",
     "/var/lib/postroom-mail",
     type=Path,
-    help="Directory with one directory of mail for each mailbox.",
+    help="Directory with a mail folder for each mailbox.",
 )
 @option("--node", read=names.domain, help="Name of this node, if the mail service has nodes.")
 @option(
     "--maps",
     type=Path,
-    help="Directory for the maps of domains and mailboxes that Postfix reads; without it there are "
-    "none.",
+    help="Directory for the maps of domains and mailboxes that Postfix reads. By default, there "
+    "are no maps.",
 )
 @option(
     "--milter",
     "/run/postroom-mail/milter",
     type=Path,
-    help="Unix socket where Postfix sends mail.",
+    help="Unix socket of the milter for submitted mail.",
 )
 @option(
     "--socketmap",
     "/run/postroom-mail/socketmap",
     type=Path,
-    help="Unix socket where Postfix asks for senders.",
+    help="Unix socket of the socketmap that rewrites senders.",
 )
 @option(
     "--status",
     "127.0.0.1:8028",
     read=listener,
-    help="Where /healthz and /metrics are, with HTTP.",
+    help="Address and port for /healthz and /metrics, over HTTP.",
 )
-@option("--srs-secret", required=True, type=Path, help="File with secrets that sign senders.")
+@option("--srs-secret", required=True, type=Path, help="File with the SRS secrets, one per line.")
 @option(
     "--recipients-per-hour",
     0,
     type=click.IntRange(min=0),
-    help="Limit on the recipients of a login; 0 disables it.",
+    help="Maximum number of recipients of each login; 0 disables the limit.",
 )
 @option("--ready-file", type=Path, help="File for the URL and the process id.")
 @LOG_FORMAT
 @LOG_LEVEL
 def serve_mail(**options: Any) -> None:
-    """Run the daemon of a mail host, beside Postfix and Dovecot."""
+    """Run the daemon of a mail host, alongside Postfix and Dovecot."""
     from .mail_host.daemon import Daemon, Settings  # noqa: PLC0415 it needs the extra `mail`
 
     check_password(options["database"])
@@ -336,7 +338,7 @@ def create(database: str, tenant: str, label: str | None, expires_days: float | 
 @token.command(name="list")
 @DATABASE
 def list_tokens(database: str) -> None:
-    """List tokens; their text can't be shown again."""
+    """List tokens by number. The tokens themselves are not stored and can't be shown."""
     with open_database(database) as opened:
         rows = opened.read(auth.listing)
     click.echo("ID\tTENANT\tLABEL\tCREATED\tEXPIRES\tSTATE")
@@ -349,11 +351,11 @@ def list_tokens(database: str) -> None:
 @DATABASE
 @click.argument("id", type=int)
 def revoke(database: str, id: int) -> int:
-    """Revoke the token with the number that list shows."""
+    """Revoke a token by its number in the output of list."""
     with open_database(database) as opened:
         if opened.write(lambda connection: auth.revoke(connection, id)):
             return 0
-    click.echo(f"postroom-service: no token {id} was found", err=True)
+    click.echo(f"postroom-service: token {id} does not exist", err=True)
     return 1
 
 

@@ -28,7 +28,7 @@ def open_database(
     database = Database(where, memory=True)
     if database.is_memory and not memory:
         raise DatabaseError(
-            "a memory database exists only inside the serving process: use serve --bootstrap"
+            "a memory database exists only in the process that serves it: use serve --bootstrap"
         )
     try:
         if migrates or database.is_sqlite or SCHEMA.is_empty(database):

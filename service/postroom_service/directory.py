@@ -87,7 +87,7 @@ class Directory:
             raise _name_taken(name)
 
     def check_changes(self, name: str | None, changes: Changes) -> tuple[Row, dict[str, int]]:
-        """Return the principal, and the ids of the domains of its new emails, by name.
+        """Return the principal, and a mapping of its new emails' domains to their ids.
 
         :raises Problem: if the changes can't be applied
         """
@@ -109,7 +109,7 @@ class Directory:
     def _check_lists(
         self, row: Row, emails: Sequence[str] | None, members: Sequence[str] | None
     ) -> dict[str, int]:
-        """Return the ids of the domains of a principal's new emails, by name.
+        """Return a mapping of the domains of a principal's new emails to their ids.
 
         :raises Problem: if the principal can't have these emails or members
         """
@@ -262,7 +262,7 @@ def _not_found() -> Problem:
 
 
 def _name_taken(name: str) -> Problem:
-    """Return the Problem for a name that is in use, without revealing by which tenant."""
+    """Return the Problem for a name that is in use, without revealing which tenant uses it."""
     return Problem.at("name_taken", "/name", f"{name} already exists.")
 
 
@@ -274,7 +274,7 @@ def _places(field: str, addresses: Iterable[str]) -> Iterator[tuple[str, str]]:
 def _check_supported(field: str, addresses: Sequence[str], old: Collection[str]) -> None:
     """Raise a Problem for the first new address that mail servers can't handle.
 
-    The first release accepted them, so existing ones stay valid.
+    The first release accepted such addresses, so existing ones remain valid.
     """
     for pointer, address in _places(field, addresses):
         code = None if address in old else names.unsupported(address)
@@ -288,7 +288,7 @@ def _raise_any(
     """Raise a Problem if any address is invalid.
 
     :param details: an error message for each invalid address
-    :param places: the JSON pointer of each address, and the address
+    :param places: pairs of a JSON pointer and the address to which it points
     """
     if details:
         found = [FieldError(where, details[one]) for where, one in places if one in details]

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fault injection for drills, as ASGI middleware.
+"""Fault injection for testing clients, as ASGI middleware.
 
 Each request gets at most one fault, drawn from a seeded random generator, so the same sequence of
 requests gets the same faults. Only paths under `/api/` are affected.
@@ -24,12 +24,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from .errors import Problem
 from .requests import note
 
-#: A draw is compared to the cumulative probabilities in this order.
+#: In the order in which a random number is compared with their cumulative probabilities.
 KINDS = ("rate429", "error_before", "error_after", "reset_before", "reset_after", "truncate")
 
 
 class FaultError(ValueError):
-    """The fault specification is invalid. The message says why."""
+    """The fault specification is invalid. The message gives the reason."""
 
 
 def _latency(text: str) -> tuple[float, float]:
@@ -38,7 +38,7 @@ def _latency(text: str) -> tuple[float, float]:
     for end in (low, high or low):
         found = re.fullmatch(r"(\d+\.?\d*|\.\d+)(ms|s)", end)
         if not found:
-            raise ValueError("give a time such as 30ms or 0.5s, or a range such as 10ms-80ms")
+            raise ValueError("must be a time such as 30ms or 0.5s, or a range such as 10ms-80ms")
         times.append(float(found[1]) * (0.001 if found[2] == "ms" else 1))
     if times[0] > times[1]:
         raise ValueError("the end of the range is below its start")
@@ -87,10 +87,10 @@ def parse_plan(spec: str) -> Plan:
         [detail, *_more] = error.errors(include_url=False)
         key, message = detail["loc"][0], detail["msg"].removeprefix("Value error, ")
         if detail["type"] == "extra_forbidden":
-            message = f"there is no such key; the keys are {', '.join(Plan.model_fields)}"
+            message = f"unknown key. The keys are {', '.join(Plan.model_fields)}"
         raise FaultError(f"{key}: {message}") from None
     if sum(plan.chance(kind) for kind in KINDS) > 1 + 1e-9:
-        raise FaultError("the chances add up to more than 1")
+        raise FaultError("the probabilities add up to more than 1")
     return plan
 
 
@@ -100,7 +100,7 @@ class Faults:
     def __init__(self, app: ASGIApp, plan: Plan) -> None:
         self._app = app
         self._plan = plan
-        self._random = random.Random(plan.seed)  # noqa: S311 drills must be repeatable
+        self._random = random.Random(plan.seed)  # noqa: S311 faults must be repeatable
         self._left = plan.limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -151,7 +151,7 @@ class Faults:
         after, form = str(self._plan.retry_after), self._plan.retry_after_form
         if form == "date" or (form == "both" and spin < 0.5):
             after = formatdate(time.time() + self._plan.retry_after, usegmt=True)
-        detail = "A fault was injected: the service asks to slow down."
+        detail = "A fault was injected: the request exceeds the rate limit."
         return Problem("rate_limited", detail, headers={"Retry-After": after})
 
 

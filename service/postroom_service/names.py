@@ -24,7 +24,8 @@ _ATOM = r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+"
 _LOCAL = re.compile(rf"{_ATOM}(?:\.{_ATOM})*")
 
 
-#: Patterns of addresses that are read as a catch-all, a route or an option, by error code.
+#: Patterns that match addresses which mail servers interpret as a catch-all, a route or an option,
+#: keyed by error code.
 UNSUPPORTED = {
     "catch_all_not_supported": re.compile(r"\*@"),
     "local_part_has_route": re.compile(r"[^@]*[!%]"),
@@ -33,23 +34,23 @@ UNSUPPORTED = {
 
 
 class InvalidName(ValueError):
-    """The name is invalid. The message says why, without repeating the name."""
+    """The name is invalid. The message gives the reason without repeating the name."""
 
 
 def domain(text: str) -> str:
     """Normalize a fully qualified domain name, or raise `InvalidName`."""
     if len(text) > MAX_DOMAIN:
-        raise InvalidName(f"A domain name has at most {MAX_DOMAIN} characters.")
+        raise InvalidName(f"A domain name can't be longer than {MAX_DOMAIN} characters.")
     if text.endswith("."):
         raise InvalidName("A domain name can't end with a dot.")
     labels = [_label(label) for label in _lower(text).split(".")]
     if len(labels) < 2:
-        raise InvalidName("A domain name has at least two labels, such as example.com.")
+        raise InvalidName("A domain name must have at least two labels, such as example.com.")
     if labels[-1].isdigit():
         raise InvalidName("The last label of a domain name can't be a number.")
     name = ".".join(labels)
     if len(name) > MAX_DOMAIN:
-        raise InvalidName(f"A domain name has at most {MAX_DOMAIN} characters as A-labels.")
+        raise InvalidName(f"A domain name can't exceed {MAX_DOMAIN} characters as A-labels.")
     return name
 
 
@@ -57,19 +58,20 @@ def address(text: str) -> str:
     """Normalize an email address, or raise `InvalidName`."""
     local, at, host = text.rpartition("@")
     if not at:
-        raise InvalidName("An address has the form local@domain.")
+        raise InvalidName("An address must have the form local@domain.")
     if len(local) > MAX_LOCAL:
         raise InvalidName(
-            f"The part of an address before the @ has at most {MAX_LOCAL} characters."
+            f"The part of an address before the @ can't be longer than {MAX_LOCAL} characters."
         )
     # Check before converting to lower case, which turns the Kelvin sign into an ASCII k.
     if not local.isascii() or not _LOCAL.fullmatch(local.lower()):
         raise InvalidName(
-            "The part of an address before the @ is ASCII letters, digits, signs and inner dots."
+            "The part of an address before the @ can only contain ASCII letters, digits, "
+            "!#$%&'*+/=?^_`{|}~- and, between them, single dots."
         )
     name = f"{local.lower()}@{domain(host)}"
     if len(name) > MAX_ADDRESS:
-        raise InvalidName(f"An address has at most {MAX_ADDRESS} characters.")
+        raise InvalidName(f"An address can't be longer than {MAX_ADDRESS} characters.")
     return name
 
 
@@ -107,6 +109,7 @@ def _label(label: str) -> str:
             raise InvalidName("A label of the domain name is not valid under IDNA 2008.") from None
     if not _LABEL.fullmatch(label):
         raise InvalidName(
-            "Each label of a domain name is 1 to 63 letters, digits and inner hyphens."
+            "Each label of a domain name must be 1 to 63 letters, digits and hyphens, and can't "
+            "begin or end with a hyphen."
         )
     return label

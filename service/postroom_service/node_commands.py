@@ -28,7 +28,11 @@ def node() -> None:
 @node.command()
 @DATABASE
 @_NAME
-@click.option("--with-mailboxes", is_flag=True, help="The first node gets the existing mailboxes.")
+@click.option(
+    "--with-mailboxes",
+    is_flag=True,
+    help="Place the existing mailboxes on this node if it is the first.",
+)
 def add(database: str, name: str, *, with_mailboxes: bool) -> None:
     """Add a node."""
 
@@ -41,7 +45,7 @@ def add(database: str, name: str, *, with_mailboxes: bool) -> None:
 @node.command(name="list")
 @DATABASE
 def list_nodes(database: str) -> None:
-    """List the nodes with their numbers of mailboxes."""
+    """List the nodes, with the number of mailboxes on each."""
     with _postgresql(database) as opened:
         rows = opened.read(nodes.listing)
     click.echo("NODE\tMAILBOXES\tSTATE")
@@ -96,7 +100,7 @@ def move() -> None:
 @_ADDRESS
 @click.argument("target", callback=checked(names.domain))
 def begin(database: str, address: str, target: str) -> None:
-    """Begin a move, before the mail is copied."""
+    """Begin a move. Run this before you copy the mail."""
     _change(database, lambda connection: nodes.begin_move(connection, address, target))
 
 
@@ -104,7 +108,7 @@ def begin(database: str, address: str, target: str) -> None:
 @DATABASE
 @_ADDRESS
 def hold(database: str, address: str) -> None:
-    """End the sessions, and refuse logins and mail, before the last changes are copied."""
+    """End the sessions, and refuse logins and mail. Run this before you copy the last changes."""
     _change(database, lambda connection: nodes.hold(connection, address))
 
 

@@ -104,7 +104,12 @@ def _in_path(name: str, description: str) -> Node:
 
 def _paths() -> Node:
     kinds = {"type": "string", "enum": ["domain", "individual"]}
-    filter_by_type = {"name": "type", "in": "query", "description": "Filter", "schema": kinds}
+    filter_by_type = {
+        "name": "type",
+        "in": "query",
+        "description": "List only principals of this type",
+        "schema": kinds,
+    }
     new = _body("NewDomain", "NewMailbox", "NewForwarder")
     create = _operation(
         "createPrincipal", "Create a principal", PRINCIPAL, 409, status=201, requestBody=new
@@ -130,7 +135,7 @@ def _paths() -> Node:
             "parameters": [_in_path("name", "A domain name or a full email address")],
             "get": _operation("getPrincipal", "Get one principal", PRINCIPAL, 404),
             "patch": update,
-            "delete": _operation("deletePrincipal", "Delete", _ref("Success"), 404),
+            "delete": _operation("deletePrincipal", "Delete a principal", _ref("Success"), 404),
         },
         "/api/dns/{domain}": {
             "parameters": [_in_path("domain", "A registered domain")],
@@ -153,7 +158,7 @@ DOCUMENT: Node = {
     "info": {
         "title": "Postroom",
         "version": __version__,
-        "description": "Hosted email, by API.",
+        "description": "Hosted email with an HTTP API.",
     },
     "paths": _paths(),
     "components": {

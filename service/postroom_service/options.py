@@ -30,9 +30,9 @@ def checked(read: Callable[[str], T]) -> Callable[..., T | None]:
 
 
 def line(text: str) -> str:
-    """Parse a name or a note, which must fit on a line of a table."""
+    """Parse a name or a note that has to fit into a row of a table."""
     if not 0 < len(text.strip()) <= 100 or not text.isprintable():
-        raise ValueError("give 1 to 100 printable characters")
+        raise ValueError("must have 1 to 100 printable characters")
     return text.strip()
 
 
@@ -48,14 +48,14 @@ def host_and_port(text: str) -> tuple[str, int]:
     """Parse the HOST:PORT to connect to."""
     host, _, port = text.strip().rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) < 65536:
-        raise ValueError("write it as HOST:PORT")
+        raise ValueError("must be HOST:PORT")
     return host.strip("[]"), int(port)
 
 
 def listener(text: str) -> tuple[str, int]:
     """Parse the ADDRESS:PORT to listen on. Port 0 picks a free port."""
     host, _, port = text.strip().rpartition(":")
-    problem = ValueError("write it as ADDRESS:PORT, such as 127.0.0.1:8028")
+    problem = ValueError("must be ADDRESS:PORT, such as 127.0.0.1:8028")
     if not port.isdecimal() or int(port) > 65535:
         raise problem
     try:
@@ -71,7 +71,7 @@ def addresses(text: str) -> list[tuple[str, int]]:
         for host, _port in found:
             ip_address(host)
     except ValueError:
-        raise ValueError("write each as ADDRESS:PORT, such as 192.0.2.1:53") from None
+        raise ValueError("each resolver must be ADDRESS:PORT, such as 192.0.2.1:53") from None
     return found
 
 
@@ -93,12 +93,12 @@ RESOLVERS = option(
     "--resolvers",
     metavar="ADDRESS:PORT,...",
     read=addresses,
-    help="DNS resolvers, in place of the system's.",
+    help="DNS resolvers to use instead of the system's.",
 )
 DATABASE = option(
     "--database",
     "postroom.sqlite3",
-    help="A file, postgresql://host/name or memory.",
+    help="SQLite file, postgresql://host/name or memory.",
 )
 LOG_FORMAT = option(
     "--log-format", "json", type=click.Choice(["json", "text"]), help="Format of the log."
@@ -107,5 +107,5 @@ LOG_LEVEL = option(
     "--log-level",
     "info",
     type=click.Choice(["debug", "info", "warning", "error"]),
-    help="Lowest level in the log.",
+    help="Lowest level to log.",
 )

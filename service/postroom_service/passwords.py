@@ -14,9 +14,7 @@ def hasher(cost: str = DEFAULT_COST) -> PasswordHasher:
     parts = [part.partition("=") for part in cost.split(",")]
     values = {name.strip(): int(n) if n.isdecimal() else 0 for name, _, n in parts}
     if set(values) != {"m", "t", "p"} or min(values.values()) < 1 or values["m"] < 8 * values["p"]:
-        raise ValueError(
-            "the cost of secrets is written m=19456,t=2,p=1, with m at least 8 times p"
-        )
+        raise ValueError("the cost must have the form m=19456,t=2,p=1, with m at least 8 times p")
     return PasswordHasher(
         time_cost=values["t"], memory_cost=values["m"], parallelism=values["p"], type=Type.ID
     )

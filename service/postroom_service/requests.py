@@ -34,7 +34,7 @@ def note(scope: Scope, **fields: Any) -> None:
 class RequestLog:
     """ASGI middleware that assigns request ids and logs each request and exception.
 
-    :param paths: path templates by endpoint
+    :param paths: path templates, keyed by endpoint
     """
 
     def __init__(self, app: ASGIApp, paths: Mapping[Any, str]) -> None:

@@ -48,12 +48,12 @@ _NOT_NULL = BeforeValidator(_not_null)
 _OPTIONAL = Field(default=None, json_schema_extra=_optional)
 
 
-# The lengths and patterns are for the OpenAPI document only; names.py validates.
+# The lengths and patterns are for the OpenAPI document only. names.py validates the names.
 DomainName = Annotated[
     str,
     AfterValidator(names.domain),
     Field(
-        description="A fully qualified domain name; U-labels become A-labels.",
+        description="A fully qualified domain name; U-labels are converted to A-labels.",
         examples=["example.com"],
         json_schema_extra={
             "maxLength": names.MAX_DOMAIN,
@@ -136,7 +136,7 @@ _Model = TypeVar("_Model", bound=_Body)
 
 
 def new_principal(body: Any) -> NewPrincipal:
-    """Validate the body of a POST. The model depends on `type`, `secrets` and `members`."""
+    """Validate a POST body. The model depends on `type`, `secrets` and `members`."""
     if not isinstance(body, dict):
         raise _refusal([FieldError("", "The body must be a JSON object.")])
     if body.get("type") == "domain":
@@ -162,7 +162,7 @@ def new_principal(body: Any) -> NewPrincipal:
 
 
 def changes(body: Any) -> Changes:
-    """Validate the body of a PATCH."""
+    """Validate a PATCH body."""
     return _validate(Changes, body)
 
 
@@ -171,7 +171,7 @@ def _validate(model: type[_Model], body: Any) -> _Model:
         return model.model_validate(body)
     except ValidationError as error:
         found = error.errors(include_input=False, include_url=False, include_context=False)
-    messages = {"missing": "The field is required.", "extra_forbidden": "There is no such field."}
+    messages = {"missing": "The field is required.", "extra_forbidden": "Unknown field."}
     errors = []
     for detail in found[:20]:
         parts = (str(part)[:64].replace("~", "~0").replace("/", "~1") for part in detail["loc"])

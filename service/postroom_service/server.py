@@ -45,7 +45,8 @@ def serve(
 ) -> None:
     """Serve until SIGTERM or SIGINT, then finish the requests in progress.
 
-    :param background: runs while the app is served, and yields further ports for the ready file
+    :param background: a context manager that is entered while the app is served, and yields
+        further ports for the ready file
     :param ready_file: a file that contains the URL and the process id while the service listens
     :raises ServeError: if the service can't start
     """
@@ -93,7 +94,8 @@ def serve(
 
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio disables Nagle's algorithm only if the protocol is given. Saves 40 ms per response.
+    # asyncio disables Nagle's algorithm, which costs 40 ms per response, only if the protocol is
+    # given.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

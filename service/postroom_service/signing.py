@@ -48,7 +48,7 @@ class Malformed(Exception):
 
 
 def header_from(head: bytes) -> str:
-    """Return the address in the From header, or "" unless all mail programs read the same one.
+    """Return the address in the From header, or "" if mail programs could interpret it differently.
 
     :param head: all headers, including line breaks
     """

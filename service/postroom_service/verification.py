@@ -25,7 +25,7 @@ from postroom_common.database import Database
 from . import dkim
 from .store import tables
 
-#: Seconds between queries for unverified domains in the database.
+#: Seconds between database queries for unverified domains.
 INTERVAL = 1.0
 #: Timeout of a DNS query in seconds.
 QUERY_TIMEOUT = 10.0

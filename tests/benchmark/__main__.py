@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measure the collection, service, bot and mail host beside other programs. See README.md."""
+"""Compare the collection, service, bot and mail host with other programs. See README.md."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-# It makes the collection importable.
+# conftest.py makes the collection importable.
 runpy.run_path(str(Path(__file__).resolve().parents[1] / "conftest.py"))
 
 from ansible_collections.postroom.email.tests.benchmark import (  # noqa: E402
@@ -33,14 +33,14 @@ PARTS = {
     "acks": acks.measure,
     "mail": mail.measure,
 }
-#: Runs only if it is named, because it builds two hosts.
+#: Parts that only run on request, because they build two hosts.
 NOT_BY_DEFAULT = {"mail"}
-#: What the benchmark runs as other processes of its own.
+#: Functions that the benchmark runs in separate processes.
 WORKERS: dict[str, Callable[..., None]] = {"plan": growth.plan, "send": acks.send}
 
 
 def main() -> int:
-    """Run the requested parts and print their ratios."""
+    """Run the requested parts, and print their ratios."""
     if sys.argv[1:] and sys.argv[1] in WORKERS:
         WORKERS[sys.argv[1]](*sys.argv[2:])
         return 0

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""How long people wait for the bot's acknowledgement, and how many commands it takes a second.
+"""The time until the bot acknowledges a command, and the number of commands per second.
 
-The bot, the mail service and the sender of the commands are separate processes; this one plays
-Slack.
+The bot, the mail service and the sender of the commands are separate processes. This process
+simulates Slack.
 """
 
 from __future__ import annotations
@@ -37,20 +37,21 @@ RATE = 50
 CONNECTIONS = 16
 WARMING_UP = 16
 LONGEST_ANSWER = 30.0
-#: What people type, in turn. The first becomes work for the worker; the last opens a window.
+#: The commands, in turn. The first one creates work for the worker; the last one opens a modal.
 TYPED = ("alias add {}", "status", "help", "password")
-#: Slack's own limit, and the project's goal for 99 in 100, in milliseconds.
+#: Slack's own limit, and the project's goal for 99 % of the commands, in milliseconds.
 SLACKS_LIMIT = 3000.0
 GOAL = 100.0
 
-#: Sends so many commands at a rate or over connections; returns the seconds of all and of each.
+#: Sends a number of commands at a rate or over connections, and returns the total and each time.
 Type = Callable[[int, str, int], dict[str, Any]]
 
 
 def send(host: str, port: str, file: str, how: str, often: str) -> None:
-    """Send the requests of a file, and print the seconds of all of them and of each.
+    """Send the requests in a file, and print the total time and each request's time in seconds.
 
-    :param how: at a `rate`, each when its time comes, or over `connections`, one after another
+    :param how: `rate` sends them at a rate; `connections` sends them one after another on each
+        connection
     """
     requests = [base64.b64decode(text) for text in json.loads(Path(file).read_text("utf-8"))]
     each: list[float] = []
@@ -87,10 +88,10 @@ def send(host: str, port: str, file: str, how: str, often: str) -> None:
 def crowd(folder: Path, database: str | None) -> Iterator[Type]:
     """Set up a company with a bot and people who type commands.
 
-    :param database: a URL; None for an SQLite file
-    :raises RuntimeError: at the end, where a command was lost or Slack objects to something
+    :param database: a URL, or None for an SQLite file
+    :raises RuntimeError: at the end, if a command was lost or the fake Slack found a problem
     """
-    # Triggers expire by this clock: those that were made ready are still valid later.
+    # Triggers expire by this fixed clock, so that those created in advance remain valid.
     now = datetime.now(timezone.utc)
     with ExitStack() as stack:
         here = stack.enter_context(company(folder, clock=lambda: now))
@@ -136,7 +137,7 @@ def crowd(folder: Path, database: str | None) -> Iterator[Type]:
 
 
 def measure(_service: RunningService, folder: Path, items: int, rounds: int) -> list[Ratio]:
-    """Type at a rate first, then as fast as possible, with each kind of database there is."""
+    """Send commands at a rate, and then as fast as possible, with each available database."""
     kinds: dict[str, str | None] = {"SQLite": None}
     count = COMMANDS_PER_ITEM * items
     ratios: list[Ratio] = []
@@ -156,7 +157,7 @@ def measure(_service: RunningService, folder: Path, items: int, rounds: int) -> 
 
 
 def _waits(name: str, rounds: list[list[float]]) -> Iterator[Ratio]:
-    """Yield the rows about commands that came at a rate, by the seconds of each."""
+    """Yield the rows for commands that were sent at a rate, given each one's time in seconds."""
     waits = [sorted(seconds * 1000 for seconds in each) for each in rounds]
 
     def usual(percent: int) -> float:
@@ -169,7 +170,7 @@ def _waits(name: str, rounds: list[list[float]]) -> Iterator[Ratio]:
         ("99 in 100", usual(99), GOAL, 1.0),
         ("longest", max(all_waits), SLACKS_LIMIT, 1.0),
     ]:
-        # Others are served meanwhile, so that a wait gives no number a second.
+        # Commands are served concurrently, so a wait can't be converted to a rate.
         cost = (wait, limit, "acknowledgement", goal, "ms wait")
         yield Ratio(f"{name}: {what}", f"{limit:.0f} ms", *cost)
     late = sum(wait > SLACKS_LIMIT for wait in all_waits)

@@ -1,10 +1,11 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A server that keeps the principals it is sent and does nothing else. Standard library only.
+"""A server that stores the principals it receives and does nothing else.
 
     python contract.py READY_FILE DELAY
 
-Each answer waits DELAY milliseconds; other connections don't wait with it.
+Each response is delayed by DELAY milliseconds, without delaying other connections. This file uses
+only the standard library.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ REASONS = {200: b"OK", 201: b"Created", 404: b"Not Found"}
 
 
 class Tenant:
-    """The principals, each ready to be sent."""
+    """The principals, already encoded."""
 
     def __init__(self) -> None:
         self._held: dict[str, bytes] = {}
 
     def reply(self, method: str, target: str, body: bytes) -> tuple[int, bytes]:
-        """Return the status and body for a request."""
+        """Return the status and body of the response to a request."""
         path, _mark, query = target.partition("?")
         name = unquote(path[len(PRINCIPALS) + 1 :])
         if method == "POST":
@@ -63,7 +64,7 @@ class Tenant:
 async def converse(
     tenant: Tenant, delay: float, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> None:
-    """Answer each request of a connection in turn, until the client closes it."""
+    """Respond to each request on a connection until the client closes it."""
     with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
         while True:
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
@@ -80,7 +81,7 @@ async def converse(
 
 
 async def serve(ready_file: Path, delay: float) -> None:
-    """Serve until SIGTERM."""
+    """Serve until SIGTERM arrives."""
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, ended.set)

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Create a large tenant with `email_tenant` and in other ways, and find it unchanged.
+"""Create a large tenant with `email_tenant` and in other ways, and check the unchanged tenant.
 
-The floor of creating is raw sockets that send requests made ready before. Each way starts with a
-tenant that has one domain; preparing it does not count.
+The lower bound is measured with raw sockets that send prepared requests. Each way starts with a
+tenant that has one domain. The preparation is not included in the time.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ from ansible_collections.postroom.email.tests.support.site import Api
 MAILBOXES_PER_ITEM = 5
 AT_ONCE = (8, 32)
 CURLS = 8
-#: A loop of `uri` would take too long over all of the mailboxes. It creates one of so many.
+#: A loop of `uri` would take too long for all mailboxes, so it creates one of this many.
 URI_SHARE = 50
-#: Only these have goals: so many requests at once, at that latency.
+#: Only this number of concurrent requests at this latency has goals.
 WITH_GOALS = (32, LATENCY)
 REQUESTS_GOAL, PLAY_GOAL, CURL_GOAL, URI_GOAL = 1.15, 1.4, 0.8, 0.01
 
 
 def measure(service: RunningService, folder: Path, items: int, rounds: int) -> list[Ratio]:
-    """Create the same mailboxes in all ways in turn, on one server after the other."""
+    """Create the same mailboxes in each way, in turn, on one server after the other."""
     ratios = []
     with servers.with_and_without_latency(service, folder) as all_servers:
         for server in all_servers:
             count = items * MAILBOXES_PER_ITEM
             seconds = interleaved(rounds, _ways(server, folder / server.label, count))
             cost = {
-                # Plays are measured less an empty one.
+                # The time of an empty play is subtracted from that of each play.
                 name: 1000
                 * (taken - seconds["empty"] * name.startswith(("play", "uri")))
                 / (len(range(0, count, URI_SHARE)) if name == "uri" else count)
@@ -59,7 +59,7 @@ def measure(service: RunningService, folder: Path, items: int, rounds: int) -> l
 
 
 def _ways(server: Server, folder: Path, count: int) -> dict[str, Timed]:
-    """Return all ways of creating mailboxes, and an empty play."""
+    """Return the ways to create mailboxes, and an empty play."""
     plays = Plays(server.url, server.token, folder)
     domain = "creating.example"
     names = [f"user{number:06}@{domain}" for number in range(count)]
@@ -143,7 +143,7 @@ MOST_MEGABYTES = 120
 def measure_unchanged(
     service: RunningService, folder: Path, items: int, rounds: int
 ) -> list[Ratio]:
-    """Find a tenant as it is declared, beside a `uri` that gets the list; count and weigh once."""
+    """Compare the check of an unchanged tenant with a `uri` task that gets the list."""
     declared = tenants.definition(items * PRINCIPALS_PER_ITEM)
     ratios = []
     with servers.with_and_without_latency(service, folder) as all_servers:

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whether the cost of a principal grows with the tenant.
+"""The cost per principal, depending on the size of the tenant.
 
-Planning sends nothing: a definition is read and compared with what a tenant holds, each time in a
-new process. Applying creates everything on a server that does nothing.
+Planning sends no requests: a new process reads a definition and compares it with a tenant's
+contents. Applying creates everything on a server that does nothing.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from ansible_collections.postroom.email.tests.support.service import RunningServ
 PLANNED_PER_ITEM = (5, 50, 500)
 APPLIED_PER_ITEM = (5, 50)
 AT_ONCE = 8
-#: Planned first, for what is imported at first use.
+#: This size is planned first, so that imports are not measured.
 SMALL = 11
 GOAL = 1.2
 
@@ -70,7 +70,7 @@ def measure(_service: RunningService, folder: Path, items: int, rounds: int) -> 
 
 
 def _write(parent: Path, form: str, size: int) -> Path:
-    """Write a definition, and what the tenant holds: all but every tenth principal."""
+    """Write a definition, and the contents of its tenant, which lacks every tenth principal."""
     folder = parent / f"{form}-{size}"
     folder.mkdir(exist_ok=True)
     declared = tenants.definition(size)
@@ -91,7 +91,7 @@ def plan(what: str, folder: str, small: str) -> None:
         if what == "bytes":
             tracemalloc.start()
         start = time.perf_counter()
-        # As the module does all of it.
+        # The module does all of this as well.
         with without_garbage_collection():
             want = tenants.wanted(load(str(definition)), passwords)
             planned = plan_tenant(
@@ -108,7 +108,7 @@ def plan(what: str, folder: str, small: str) -> None:
 
 
 def _applying(server: Server, size: int) -> Timed:
-    """Return a function that creates a whole tenant."""
+    """Return a function that creates a complete tenant."""
     apply = timed(tenants.applying(server, tenants.definition(size), AT_ONCE))
 
     def run() -> float:
@@ -119,7 +119,7 @@ def _applying(server: Server, size: int) -> Timed:
 
 
 def _milliseconds(rounds: int, things: dict[int, Timed]) -> dict[int, float]:
-    """Return the milliseconds for each principal, by the number of principals."""
+    """Return the milliseconds per principal, by the number of principals."""
     seconds = interleaved(rounds, {str(size): thing for size, thing in things.items()})
     return {size: seconds[str(size)] * 1000 / size for size in things}
 

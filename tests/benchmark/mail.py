@@ -1,10 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The throughput of the mail host beside one with static maps, and its daemon beside OpenDKIM.
+"""The throughput of the mail host compared with static maps, and of its daemon with OpenDKIM.
 
 Both hosts are containers with the same Postfix and Dovecot. The static host has the same settings,
-but hash maps, a passwd-file, OpenDKIM and Postfix's default process reuse. The mail host has one
-more port of submission, whose mail OpenDKIM signs in place of the daemon.
+but uses hash maps, a passwd-file, OpenDKIM and Postfix's default process reuse. The mail host has
+an additional submission port, whose mail is signed by OpenDKIM instead of the daemon.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ CONNECTIONS = 8
 MESSAGES_PER_ITEM = 2
 SIZE = 5000
 DELIVERY_SECONDS = 120.0
-#: Enough for all rounds; the limit itself stays in use.
+#: Enough for all rounds. The limit remains enabled.
 RECIPIENTS_PER_HOUR = 1_000_000
-#: The throughput has to be 0.9 of the static host's for mail from outside, and 1.0 of OpenDKIM's.
+#: The throughput must be 90 % of the static host's for incoming mail, and 100 % of OpenDKIM's.
 INBOUND_GOAL, SIGNING_GOAL = 1 / 0.9, 1.0
 OPENDKIM_PORT = 588
 
 _MILTER = "unix:/run/postroom-mail/milter"
-# As Debian has it. Over TCP, OpenDKIM waits 80 ms for acknowledgements with each message.
+# Debian's default. Over TCP, OpenDKIM waits 80 ms for acknowledgements with each message.
 _OPENDKIM_SOCKET = "/run/opendkim/opendkim.sock"
 _OPENDKIM = f"""
 Syslog yes
@@ -60,7 +60,7 @@ _APT = ("env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-qq", "-
 
 
 class Side:
-    """One of the hosts, and what is sent to it."""
+    """One of the hosts, and the mail that is sent to it."""
 
     def __init__(self, host: debian.Host, mail: MailClient, names: list[str]) -> None:
         self.host, self._mail, self._names = host, mail, names
@@ -68,7 +68,7 @@ class Side:
         self._trust = mail.trust
 
     def receive(self, messages: int, per_session: int) -> None:
-        """Deliver messages from another mail service, and wait until they are in mailboxes."""
+        """Deliver messages from another mail service, and wait until they are stored."""
 
         def deliver(session: int) -> None:
             with self._mail.mx() as client:
@@ -79,7 +79,7 @@ class Side:
         self._in_parallel(deliver, messages, per_session)
 
     def submit(self, messages: int) -> None:
-        """Submit messages, one session for each connection, and wait until they are delivered."""
+        """Submit messages, one session per connection, and wait until they are delivered."""
         per_session = messages // CONNECTIONS
 
         def submit(session: int) -> None:
@@ -92,13 +92,13 @@ class Side:
         self._in_parallel(submit, messages, per_session)
 
     def empty(self) -> None:
-        """Remove all mail, since a delivery takes longer to a mailbox with more messages."""
-        users = "/tmp/users"  # noqa: S108 on the host
+        """Remove all mail, because deliveries to mailboxes with more messages take longer."""
+        users = "/tmp/users"  # noqa: S108 - on the host
         self.host.write(users, "\n".join(self._names))
         self.host.run("doveadm", "expunge", "-F", users, "mailbox", "INBOX", "all")
 
     def last_message(self) -> bytes:
-        """Return a message that was delivered last."""
+        """Return one of the messages that were delivered last."""
         new = self._folder.glob("*/Maildir/new/*")
         return max(new, key=lambda path: path.stat().st_mtime).read_bytes()
 
@@ -157,7 +157,7 @@ def measure(_service: RunningService, folder: Path, items: int, rounds: int) -> 
 def all_sides(folder: Path) -> Iterator[dict[str, Side]]:
     """Build the mail host and the static host, with the same mailboxes.
 
-    :raises RuntimeError: one of them doesn't sign, or the role fails
+    :raises RuntimeError: one of them doesn't sign mail, or the role fails
     """
     wheel = mail_host.build_wheel(folder)
     with (
@@ -206,7 +206,7 @@ def _build_static(static: debian.Host, ours: MailHost, names: list[str], folder:
     master = ours.host.run("cat", "/etc/postfix/master.cf")
     master = re.sub(r".*-o (max_use=1|cleanup_service_name=submission-cleanup)\n", "", master)
     master = master.replace(_MILTER, f"unix:{_OPENDKIM_SOCKET}")
-    # The mail host's milter checks senders, too.
+    # The mail host's milter also checks senders.
     login, check = "-o smtpd_sasl_auth_enable=yes", "reject_sender_login_mismatch"
     master = master.replace(login, f"{login}\n    -o smtpd_sender_restrictions={check}")
     static.write("/etc/postfix/master.cf", master)
@@ -253,7 +253,7 @@ def _build_static(static: debian.Host, ours: MailHost, names: list[str], folder:
 
 
 def _add_opendkim(host: debian.Host) -> None:
-    """Add a port of submission whose mail OpenDKIM signs."""
+    """Add a submission port whose mail is signed by OpenDKIM."""
     host.run(*_APT, "--no-download", "opendkim")
     _run_opendkim(host, _query(host, "SELECT private_pem FROM mail.keys"))
     master = host.run("cat", "/etc/postfix/master.cf")
@@ -285,7 +285,7 @@ def _content(sender: str, to: str) -> bytes:
 
 
 def _noted(name: str, side: Side, act: Callable[[Side], None]) -> Callable[[], float]:
-    """Return a timed action that also prints its time, since the rounds differ."""
+    """Return a timed action that also prints its time, because the rounds differ."""
     run = timed(functools.partial(act, side))
 
     def noted() -> float:

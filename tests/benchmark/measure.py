@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Ratios, measured in turn.
+"""Ratios of times that are measured in turn.
 
-No machine is equally fast twice, so no time is compared with one of another run. Each round
-measures everything once; the median over the rounds counts.
+The speed of a machine varies, so a time is never compared with one from another run. Each round
+measures everything once, and the median of all rounds counts.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ Timed = Callable[[], float]
 
 @dataclass(frozen=True)
 class Ratio:
-    """The cost of something against the cost of something else.
+    """A cost compared with a reference.
 
-    :param measured: milliseconds, or what `quantity` says, for each `unit`
-    :param goal: the largest ratio that passes, where there is a goal
+    :param measured: the milliseconds, or another `quantity`, per `unit`
+    :param goal: the largest ratio that passes, or None
     """
 
     name: str
@@ -35,16 +35,16 @@ class Ratio:
 
     @property
     def ratio(self) -> float:
-        """How many times the reference."""
+        """The cost as a multiple of the reference."""
         return self.measured / self.reference
 
     @property
     def verdict(self) -> str:
-        """Whether the goal is reached; empty without one."""
+        """The result of the comparison with the goal, or an empty string if there is no goal."""
         return "" if self.goal is None else "pass" if self.ratio <= self.goal else "miss"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the ratio as a dictionary."""
         return {**asdict(self), "ratio": self.ratio, "verdict": self.verdict}
 
     def __str__(self) -> str:
@@ -56,7 +56,7 @@ class Ratio:
 
 
 def timed(action: Callable[[], object]) -> Timed:
-    """Return a function that runs an action and returns the seconds it took."""
+    """Return a function that runs an action and returns its duration in seconds."""
 
     def run() -> float:
         start = time.perf_counter()
@@ -67,6 +67,6 @@ def timed(action: Callable[[], object]) -> Timed:
 
 
 def interleaved(rounds: int, things: Mapping[str, Timed]) -> dict[str, float]:
-    """Measure all things in each round, and return the median seconds of each."""
+    """Measure everything in each round, and return the medians in seconds."""
     taken = [{name: thing() for name, thing in things.items()} for _round in range(rounds)]
     return {name: statistics.median(each[name] for each in taken) for name in things}

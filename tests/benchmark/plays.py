@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Plays against one server, which their tasks find in the environment, and loops of tasks."""
+"""Plays with loops of tasks against one server, whose address and token are in the environment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ansible_collections.postroom.email.tests.support.site import Api
 Task = dict[str, Any]
 
 TENANT = "postroom.email.email_tenant"
-#: A small process, since the kernel begins to count at what the parent has.
+#: Runs in a small process, because the kernel's count starts with the parent's memory.
 PEAK = """\
 import resource, subprocess, sys
 status = subprocess.run(sys.argv[2:]).returncode
@@ -32,9 +32,9 @@ sys.exit(status)
 
 @dataclass(frozen=True)
 class Play:
-    """One play, to be run as often as needed.
+    """A play that can be run repeatedly.
 
-    :param changed: how many of its tasks must change something
+    :param changed: the number of tasks that must change something
     """
 
     playbook: Path
@@ -43,9 +43,9 @@ class Play:
     changed: int
 
     def __call__(self, *wrapper: str) -> None:
-        """Run it.
+        """Run the play.
 
-        :raises RuntimeError: a task failed, or changed what it must not
+        :raises RuntimeError: a task failed or made an unexpected change
         """
         ansible = [sys.executable, "-m", "ansible", "playbook", str(self.playbook), *self.options]
         done = playbooks.run([*wrapper, *ansible], self.env, self.playbook.parent)
@@ -55,7 +55,7 @@ class Play:
             raise RuntimeError(f"{self.playbook.stem} failed or changed too much:\n{done.output}")
 
     def memory(self) -> int:
-        """Run it, and return the most bytes that one of its processes took."""
+        """Run the play, and return the peak memory of its largest process in bytes."""
         peak = self.playbook.with_suffix(".peak")
         self(sys.executable, "-c", PEAK, str(peak))
         return int(peak.read_text("ascii"))
@@ -71,7 +71,7 @@ class Plays:
         self._env = playbooks.environment(folder, **access)
 
     def write(self, name: str, lines: Iterable[str]) -> Path:
-        """Write a file that only its owner may read."""
+        """Write a file that only its owner can read."""
         file = self._folder / name
         file.touch(mode=0o600)
         file.write_text("".join(f"{line}\n" for line in lines), "utf-8")
@@ -85,7 +85,7 @@ class Plays:
         changed: int = 0,
         in_process: bool = True,
     ) -> Play:
-        """Return a play of these tasks."""
+        """Return a play with these tasks."""
         named = [{"name": "Do", **task} for task in tasks]
         play = {"name": name, "hosts": "localhost", "gather_facts": False, "tasks": named}
         env = {**self._env, "POSTROOM_IN_PROCESS": str(int(in_process))}
@@ -93,7 +93,7 @@ class Plays:
 
 
 def uri(path: str, **options: Any) -> Task:
-    """Return a task that sends one request, or one for each item of a loop."""
+    """Return a task that sends one request, or one request per item of a loop."""
     return {
         "ansible.builtin.uri": {
             "url": "{{ lookup('env', 'POSTROOM_API_URL') }}" + path,
@@ -107,7 +107,7 @@ GOALS = {"in process": 1 / 60, "module": 0.9}
 
 
 def tasks(service: RunningService, folder: Path, items: int, rounds: int) -> list[Ratio]:
-    """Run loops of unchanged mailboxes, in Ansible's worker and as modules, and of `uri`."""
+    """Run loops over unchanged mailboxes, in Ansible's worker, as modules and with `uri`."""
     names = [f"user{number:05}@single.example" for number in range(items)]
     with contextlib.closing(Api(service.url, service.token)) as api:
         api.clear()

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The servers that are measured, and requests over raw sockets, ready before they are sent.
+"""The servers to measure, and prepared requests over raw sockets.
 
-An HTTP library would cost more than what it measures.
+An HTTP library would take more time than the code that it measures.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ SEEDING_CONNECTIONS = 32
 
 
 class Server(NamedTuple):
-    """A server that has the interface, with a tenant in it.
+    """A server with the mail API and a tenant.
 
-    :param latency: milliseconds that each answer waits
+    :param latency: the delay of each response in milliseconds
     """
 
     kind: str
@@ -43,22 +43,22 @@ class Server(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Its name in a table."""
+        """The server's name in a table."""
         return f"{self.kind}, {self.latency} ms"
 
     def clear(self) -> None:
-        """Delete all that the tenant holds."""
+        """Delete everything in the tenant."""
         with contextlib.closing(Api(self.url, self.token)) as api:
             api.clear()
 
     def fill(self, bodies: Sequence[dict[str, Any]]) -> None:
-        """Create principals, each domain before the rest."""
+        """Create principals, domains first."""
         for are_domains, connections in ((True, 1), (False, SEEDING_CONNECTIONS)):
             chosen = [body for body in bodies if (body["type"] == "domain") is are_domains]
             send(self.url, shares(self.posts(chosen), connections))
 
     def posts(self, bodies: Sequence[dict[str, Any]]) -> list[bytes]:
-        """Return the requests that create principals, as they go over the wire."""
+        """Return the encoded requests that create principals."""
         head = (
             f"POST /api/principal HTTP/1.1\r\nhost: {urlsplit(self.url).netloc}\r\n"
             f"authorization: Bearer {self.token}\r\ncontent-type: application/json\r\n"
@@ -69,7 +69,7 @@ class Server(NamedTuple):
 
 @contextlib.contextmanager
 def program(folder: Path, name: str, *arguments: str) -> Iterator[str]:
-    """Run a server beside this file, and give its address."""
+    """Run a server from this folder, and yield its URL."""
     folder.mkdir()
     folder.joinpath("token").touch()
     file = Path(__file__).with_name(name)
@@ -84,7 +84,7 @@ def program(folder: Path, name: str, *arguments: str) -> Iterator[str]:
 
 @contextlib.contextmanager
 def with_and_without_latency(service: RunningService, folder: Path) -> Iterator[list[Server]]:
-    """Give the reference service and the bare server, each answering at once and late."""
+    """Run the reference service and the minimal server, each with and without latency."""
     faults = f"latency={LATENCY}ms"
     with (
         running_service(folder / "late-service", faults=faults) as late,
@@ -100,14 +100,14 @@ def with_and_without_latency(service: RunningService, folder: Path) -> Iterator[
 
 
 def shares(requests: Sequence[bytes], connections: int) -> list[Sequence[bytes]]:
-    """Divide requests among connections."""
+    """Distribute requests among connections."""
     return [mine for number in range(connections) if (mine := requests[number::connections])]
 
 
 def send(url: str, shares_of_all: Sequence[Iterable[bytes]]) -> None:
-    """Send requests, each connection its share in turn, and read every answer.
+    """Send requests over several connections, and read each response before the next request.
 
-    :raises RuntimeError: an answer is not a success
+    :raises RuntimeError: a response is not a success
     """
     parts = urlsplit(url)
     address = (str(parts.hostname), int(parts.port or 80))

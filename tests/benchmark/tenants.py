@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Definitions of any size, what creates their principals, and how they are applied.
+"""Definitions of any size, and ways to create and apply them.
 
-Of a thousand principals one is a domain, ninety are forwarders of three members, and every third of
-the mailboxes has an alias.
+Of 1,000 principals, one is a domain and ninety are forwarders with three members. Every third
+mailbox has an alias.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Declared = dict[str, Any]
 
 # libyaml, if installed, takes a tenth of the time.
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-#: Writers of definition files, by the ends of their names.
+#: Functions that write definition files, by file extension.
 FORMATS: dict[str, Callable[[Declared], str]] = {
     "YAML": lambda declared: str(yaml.dump(declared, Dumper=_DUMPER)),
     "JSON": json.dumps,
@@ -44,7 +44,7 @@ FORMATS: dict[str, Callable[[Declared], str]] = {
 
 
 def definition(principals: int) -> Declared:
-    """Return a definition of so many principals."""
+    """Return a definition with this many principals."""
     domains = [f"domain{number:03}.example" for number in range(max(principals // 1000, 1))]
     forwarders = principals * 9 // 100
     mailboxes = principals - len(domains) - forwarders
@@ -69,7 +69,7 @@ def definition(principals: int) -> Declared:
 
 
 def bodies(declared: Declared) -> list[dict[str, Any]]:
-    """Return the requests' bodies that create the principals of a definition, in order."""
+    """Return the request bodies that create the principals in a definition, in order."""
     made: list[dict[str, Any]] = [{"name": n, "type": "domain"} for n in declared["domains"]]
     for entry in [*declared["mailboxes"], *declared.get("forwarders", ())]:
         emails = [entry["name"], *entry.get("aliases", ())]
@@ -86,7 +86,7 @@ def passwords(declared: Declared) -> dict[str, str]:
 def wanted(
     source: Source, passwords: Mapping[str, str] | None = None, concurrency: int = 8
 ) -> dict[str, Any]:
-    """Return arguments of ``converge_tenant``."""
+    """Return the arguments of ``converge_tenant``."""
     return {
         "definition": read_definition([source], datetime.now(timezone.utc)),
         "passwords": Passwords(read_passwords(passwords or {})),
@@ -95,7 +95,7 @@ def wanted(
 
 
 def applying(server: Server, declared: Declared, concurrency: int) -> Callable[[], object]:
-    """Return a function that applies a definition, which is read before, over new connections."""
+    """Return a function that applies a definition, read in advance, over new connections."""
     want = wanted(Source(None, declared), passwords(declared), concurrency)
 
     def apply() -> object:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The reference service, an empty database of each kind, and a clock that tests set."""
+"""Fixtures with the reference service, an empty database of each kind, and a fake clock."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["direct", "postgresql_url", "service"]
 
 @pytest.fixture(scope="session")
 def postgresql_template(postgresql_url: str) -> Iterator[str]:
-    """Migrate one PostgreSQL database for all tests to have copies of, and give its name."""
+    """Migrate one PostgreSQL database that all tests copy, and return its name."""
     with fresh_database(postgresql_url) as url:
         migrate(url)
         yield url.partition("///")[2].partition("?")[0]
@@ -33,7 +33,7 @@ def postgresql_template(postgresql_url: str) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Migrate one SQLite file for all tests to have copies of."""
+    """Migrate one SQLite file that all tests copy."""
     path = tmp_path_factory.mktemp("template") / "bot.sqlite"
     migrate(str(path))
     return path
@@ -43,13 +43,13 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     scope="session", params=("sqlite", pytest.param("postgresql", marks=pytest.mark.full))
 )
 def backend(request: pytest.FixtureRequest) -> str:
-    """Name a kind of database."""
+    """Provide the name of a kind of database."""
     return str(request.param)
 
 
 @pytest.fixture
 def empty_url(backend: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """Give the URL of a database without tables."""
+    """Provide the URL of a database without tables."""
     if backend == "sqlite":
         yield str(tmp_path / "bot.sqlite")
         return
@@ -59,7 +59,7 @@ def empty_url(backend: str, request: pytest.FixtureRequest, tmp_path: Path) -> I
 
 @pytest.fixture
 def database_url(backend: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """Give the URL of an empty database with the bot's tables."""
+    """Provide the URL of an empty database with the bot's tables."""
     if backend == "sqlite":
         template = request.getfixturevalue("sqlite_template")
         yield str(shutil.copy(template, tmp_path / "bot.sqlite"))
@@ -71,7 +71,7 @@ def database_url(backend: str, request: pytest.FixtureRequest, tmp_path: Path) -
 
 @pytest.fixture
 def database(database_url: str) -> Iterator[Database]:
-    """Give an empty database with the bot's tables."""
+    """Provide an empty database with the bot's tables."""
     database = Database(database_url)
     yield database
     database.close()
@@ -79,5 +79,5 @@ def database(database_url: str) -> Iterator[Database]:
 
 @pytest.fixture
 def clock() -> Clock:
-    """Give a clock that only the test advances."""
+    """Provide a clock that only the test advances."""
     return Clock()

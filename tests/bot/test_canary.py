@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""No secret shows anywhere, with the log at level debug and errors of all kinds."""
+"""No secret appears anywhere, even with the log level debug and errors of all kinds."""
 
 from __future__ import annotations
 
@@ -46,12 +46,10 @@ WORDS = (
 
 @dataclass
 class Stage:
-    """A running bot, its counterparts, and the folder for all that comes out of it.
+    """A running bot with its counterparts, and the folder that collects everything it produces.
 
-    :param mail: before the mail service
-    :param automation: before AWX
-    :param place: what the bot may write to
-    :param kept: what was collected of the rest
+    :param mail: the recorder in front of the mail service
+    :param automation: the recorder in front of AWX
     """
 
     here: Company
@@ -63,7 +61,7 @@ class Stage:
     kept: Path
     passwords: list[str] = field(default_factory=list)
 
-    # All that a bot can be used for, and much that can go wrong.
+    # All uses of the bot, and many kinds of errors.
 
     def use_commands(self) -> None:
         """Type commands, and open the Home tab."""
@@ -78,18 +76,18 @@ class Stage:
             alice.command(f"/email password {text}")
             alice.command(f"/email passwort {text}")
             alice.command(f"/email alias add {text.split('@')[0]}")
-        # What looks like an address is looked up.
+        # A text that looks like an address is looked up.
         self.here.window(alice, "note")
 
     def use_requests(self) -> None:
-        """Have one request approved and carried out by AWX."""
+        """Let one request be approved and executed by AWX."""
         here = self.here
         here.alice.command("/email alias add by-command@example.com because I sell")
         here.bob.press(here.card_of(here.alice, "by-command@"), "request_approve")
         here.wait_told(here.alice, "by-command@", "Done")
 
     def make_passwords(self) -> None:
-        """Have people make their own password, and one that another person requested."""
+        """Let two people create passwords: their own, and one that another person requested."""
         here = self.here
         here.alice.command("/email password")
         self._confirm(here.alice)
@@ -101,7 +99,7 @@ class Stage:
         self._confirm(here.alice)
 
     def have_services_echo(self) -> None:
-        """Have the mail service and AWX answer errors with all that they were sent."""
+        """Let the mail service and AWX respond with errors that repeat everything they received."""
         here, alice = self.here, self.here.alice
         for status in (401, 422, 500):
             with _echoing(self.mail, status, "PATCH"):
@@ -123,7 +121,7 @@ class Stage:
         here.wait_told(alice, "job-500@", "Done")
 
     def have_slack_fail(self) -> None:
-        """Have Slack fail, and refuse."""
+        """Let Slack fail and refuse calls."""
         here, alice, faults = self.here, self.here.alice, self.here.slack.faults
         for method in ("views.open", "response_url", "views.publish", "chat.postMessage"):
             faults.fail(method)
@@ -142,15 +140,15 @@ class Stage:
         self.here.slack.wait_for(lambda: "Slack does not answer" in self.bot.log())
         faults.clear()
 
-    # What comes out of it.
+    # The bot's output.
 
     def keep(self, name: str, text: str) -> None:
-        """Keep something that came out of the bot."""
+        """Store a part of the bot's output."""
         with (self.kept / name).open("a", encoding="utf-8") as file:
             file.write(text)
 
     def collect(self) -> None:
-        """Keep what shows of the bot while it runs, and a copy of its files."""
+        """Collect everything that the running bot exposes, and a copy of its files."""
         self.keep("metrics", self.bot.metrics())
         self.keep("readiness", str(self.bot.readiness()))
         self.keep("processes", _processes(self.bot.pid))
@@ -164,7 +162,7 @@ class Stage:
                 self.keep("slack", f"{line.what}: {line.text}\n")
 
     def leaks(self) -> dict[str, list[str]]:
-        """Return where each secret shows."""
+        """Return the places where each secret appears."""
         slack, service = self.here.slack, self.here.mail
         secrets = {
             "bot token": slack.bot_token,
@@ -182,7 +180,7 @@ class Stage:
         return {what: where for what, where in found.items() if where}
 
     def _confirm(self, person: Person) -> None:
-        """Have a person make a password, and note it."""
+        """Create a password as a person, and remember it."""
         person.submit(self.here.window(person, "password_confirm"))
         self.passwords.append(password_in(self.here.window(person, "password_shown")))
 
@@ -215,7 +213,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
             "awx_remove_alias_template": 8,
             "awx_forwarder_template": 9,
         }
-        # The bot writes to its own folder alone.
+        # The bot only writes to its own folder.
         patch.setenv("HOME", str(place / "home"))
         patch.setenv("TMPDIR", str(place / "tmp"))
         running = running_bot(
@@ -232,7 +230,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
 
 
 def test_nothing_shows(stage: Stage) -> None:
-    """No file, log, message, metric, process or printed line has any of the secrets."""
+    """No file, log, message, metric, process or printed line contains any of the secrets."""
     stage.use_commands()
     stage.use_requests()
     stage.make_passwords()
@@ -246,7 +244,7 @@ def test_nothing_shows(stage: Stage) -> None:
     assert stage.bot.stop() == 0
     assert len(stage.passwords) == 2
     assert stage.leaks() == {}
-    # All places were searched: each holds a word that is no secret.
+    # All places were searched: each contains a known word that is not secret.
     words = {"processes": "--ready-file", "metrics": "errors_total", "readiness": "policy"}
     for name in ("slack", "commands", "automation", "living", *words):
         assert leaks([words.get(name, "by-command@example.com")], [stage.kept / name]), name
@@ -255,7 +253,7 @@ def test_nothing_shows(stage: Stage) -> None:
 
 @contextmanager
 def _echoing(spoiler: Recorder, status: int, part: str = "") -> Iterator[None]:
-    """Have a service answer with an error that repeats all that was sent, in some forms."""
+    """Let a service respond with an error that repeats the request in several encodings."""
 
     def echo(request: Request) -> Reply:
         authorization = request.headers.get("authorization", "")
@@ -271,7 +269,7 @@ def _echoing(spoiler: Recorder, status: int, part: str = "") -> Iterator[None]:
 
 
 def _playing(here: Company) -> Play:
-    """Return what does the same as the playbook for an alias."""
+    """Return a function that does the same as the playbook for an alias."""
 
     def play(playbook: str, variables: Mapping[str, Any]) -> bool:
         assert playbook == "add_alias"
@@ -286,7 +284,7 @@ def _processes(pid: int) -> str:
     """Return the arguments of a process, and the arguments and environments of its children."""
     told = [Path(f"/proc/{pid}/cmdline").read_text()]
     for thread in Path(f"/proc/{pid}/task").iterdir():
-        # Threads and children may end meanwhile.
+        # Threads and children may end in the meantime.
         with suppress(FileNotFoundError, ProcessLookupError):
             for child in (thread / "children").read_text().split():
                 told += [Path(f"/proc/{child}/{of}").read_text() for of in ("cmdline", "environ")]

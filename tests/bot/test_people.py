@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Users as Slack and the policy see them, over HTTP and with a database."""
+"""Users as Slack and the policy describe them, over HTTP and with a database."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from postroom_common.database import Database
 
 
 class Scene:
-    """A workspace with Alice, a policy for it, and the bot's view of the people in it."""
+    """A workspace with Alice, a policy for it, and the bot's view of its people."""
 
     def __init__(self, slack: Workspace, database: Database, clock: Clock) -> None:
         self.slack = slack
@@ -44,17 +44,17 @@ class Scene:
         return policy_of(rule, identity=self.identity, groups=groups)
 
     def see(self, *, fresh: bool = True) -> Person:
-        """Return Alice as the bot sees her."""
+        """Return the bot's view of Alice."""
         return self.people.person(self.alice.id, self.slack.world.team, fresh=fresh)
 
     def owner_of(self, mailbox: str) -> Person | None:
-        """Return the owner of a mailbox as the bot sees them."""
+        """Return the bot's view of a mailbox's owner."""
         return self.people.owner_of(mailbox, self.slack.world.team)
 
 
 @pytest.fixture
 def scene(database: Database, clock: Clock) -> Iterator[Scene]:
-    """Give a workspace and the bot's view of it."""
+    """Provide a workspace and the bot's view of it."""
     with Workspace(clock=clock) as slack:
         yield Scene(slack, database, clock)
 
@@ -63,7 +63,7 @@ def scene(database: Database, clock: Clock) -> Iterator[Scene]:
 def test_a_changed_account_loses_its_mailbox_and_groups(
     scene: Scene, change: dict[str, Any]
 ) -> None:
-    """A fresh lookup sees it immediately; so does one of an account that Slack does not show."""
+    """A deactivated, restricted or foreign account loses its mailbox and groups immediately."""
     assert scene.see() == Person(
         user=scene.alice.id,
         team=scene.slack.world.team,
@@ -78,7 +78,7 @@ def test_a_changed_account_loses_its_mailbox_and_groups(
 
 
 def test_a_changed_address_has_to_cool_down(scene: Scene) -> None:
-    """Each change, also the way back, starts the time again; a pinned mailbox is not affected."""
+    """Each change of an address restarts the cool-down, which does not affect a pinned mailbox."""
     assert scene.see().mailbox == "alice@example.com"
     for email in ("boss@example.com", "alice@example.com"):
         scene.slack.change_user(scene.alice, announce=False, email=email)
@@ -92,7 +92,7 @@ def test_a_changed_address_has_to_cool_down(scene: Scene) -> None:
 
 
 def test_responses_are_cached_for_a_minute(scene: Scene) -> None:
-    """Unless a decision depends on them, which asks once, or Slack has announced a change."""
+    """Slack's responses are cached for a minute, unless a decision needs them."""
     calls = scene.slack.calls
     asked = [scene.see(fresh=False) for _ in range(3)]
     assert asked[0] == asked[2]
@@ -116,7 +116,7 @@ def test_responses_are_cached_for_a_minute(scene: Scene) -> None:
 def test_an_unknown_user_group_blocks_every_user(
     scene: Scene, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A rule that denies its members something could not be kept; the log has it once an hour."""
+    """An unknown user group blocks every user, because rules that deny it can't be applied."""
     scene.usergroup = "S404"
     for minutes in (0, 30, 29, 1, 30):
         scene.clock.advance(minutes=minutes)
@@ -134,7 +134,7 @@ def test_an_unknown_user_group_blocks_every_user(
 
 
 def test_the_owner_of_a_mailbox_is_found(scene: Scene) -> None:
-    """By the address in Slack, or by what is pinned, which takes precedence; not if in doubt."""
+    """A mailbox's owner is found by the pinned mailbox or, without one, by the address in Slack."""
     assert scene.owner_of("alice@example.com") == scene.see()
     assert scene.owner_of("nobody@example.com") is None
     guest = scene.slack.person("guest", email="guest@example.com", is_restricted=True)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""DNS providers, each with one zone: real name servers, moto, and played APIs."""
+"""DNS providers with one zone each: real name servers, moto, and fake APIs."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ AWS_KEY, AWS_SECRET = "AKIAIOSFODNN7EXAMPLE", "aws-Kd83vXe0Rt62Lw9q"
 class Provider(NamedTuple):
     """One provider with a zone.
 
-    :param variables: of the role, to reach it
-    :param settings: environment variables of the role's run
-    :param secret: what must never be printed
+    :param variables: the role's variables that select the provider
+    :param settings: environment variables for the role
+    :param secret: a value that must never be printed
     :param lookup: returns the records of a name and type, each as zone-file text, sorted
     :param put: sets the records of a name and type, as another client would
-    :param take_writes: returns the write requests since the last call; None where they aren't seen
+    :param take_writes: returns the write requests since the last call; None if they can't be
+        recorded
     """
 
     zone: str
@@ -45,13 +46,13 @@ class Provider(NamedTuple):
 
     @property
     def answers(self) -> bool:
-        """Whether it answers questions at the name servers in ``variables``."""
+        """Whether the provider answers queries at the name servers in ``variables``."""
         return "dns_nameservers" in self.variables
 
 
 @contextmanager
 def rfc2136(zone: str, folder: Path) -> Iterator[Provider]:
-    """Run BIND, which takes signed updates."""
+    """Run BIND, which accepts signed updates."""
     key = bind.new_key("mail")
     with bind.running(folder, {zone: ""}, keys=[key]) as server:
 
@@ -70,7 +71,7 @@ def rfc2136(zone: str, folder: Path) -> Iterator[Provider]:
 
 @contextmanager
 def powerdns_api(zone: str, folder: Path) -> Iterator[Provider]:
-    """Run PowerDNS, with a recorder in front of its API."""
+    """Run PowerDNS with a recorder in front of its API."""
     with powerdns.running(folder, {zone: ""}) as server, recording(server.api_url) as recorder:
 
         def put(name: str, kind: str, *values: str) -> None:
@@ -92,7 +93,7 @@ def powerdns_api(zone: str, folder: Path) -> Iterator[Provider]:
 
 @contextmanager
 def route53(zone: str, folder: Path) -> Iterator[Provider]:
-    """Play AWS by moto."""
+    """Simulate AWS with moto."""
     server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     server.start()
     address, port = server.get_host_and_port()
@@ -101,7 +102,7 @@ def route53(zone: str, folder: Path) -> Iterator[Provider]:
         "AWS_ACCESS_KEY_ID": AWS_KEY,
         "AWS_SECRET_ACCESS_KEY": AWS_SECRET,
         "AWS_ENDPOINT_URL_ROUTE_53": url,
-        # Ignore the accounts of this machine.
+        # Ignore the AWS accounts that are configured on this machine.
         "AWS_CONFIG_FILE": str(folder / "none"),
         "AWS_SHARED_CREDENTIALS_FILE": str(folder / "none"),
         "AWS_EC2_METADATA_DISABLED": "true",
@@ -130,7 +131,7 @@ def route53(zone: str, folder: Path) -> Iterator[Provider]:
 
 @contextmanager
 def cloudflare(zone: str, folder: Path) -> Iterator[Provider]:
-    """Play Cloudflare at its own name, which only a proxy can."""
+    """Run a fake of Cloudflare behind a proxy, because clients insist on Cloudflare's host name."""
     authority = Authority(folder)
     api = played_cloudflare.Cloudflare(zone)
     token = played_cloudflare.TOKEN
@@ -142,7 +143,7 @@ def cloudflare(zone: str, folder: Path) -> Iterator[Provider]:
 
 @contextmanager
 def hetzner(zone: str, folder: Path) -> Iterator[Provider]:
-    """Play Hetzner's Cloud API."""
+    """Run a fake of Hetzner's Cloud API."""
     api = played_hetzner.Hetzner(zone)
     token = played_hetzner.TOKEN
     with played(api) as player:
@@ -151,7 +152,7 @@ def hetzner(zone: str, folder: Path) -> Iterator[Provider]:
         yield Provider(zone, variables, settings, token, api.lookup, api.put, player.take_writes)
 
 
-#: By the role's `dns_provider`.
+#: The providers by the value of `dns_provider`.
 PROVIDERS = {
     "rfc2136": rfc2136,
     "powerdns": powerdns_api,

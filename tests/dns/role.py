@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs of the role `dns`, and what they publish."""
+"""Helpers to run the role `dns` and to read what it publishes."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ PLAY = {
     "roles": ["postroom.email.dns"],
     "post_tasks": [{"name": "Show the result", "ansible.builtin.debug": {"msg": RESULT}}],
 }
-#: amazon.aws 11 prints it for every call of its module, whatever a task does with the result.
+#: A warning that amazon.aws 11 prints for each call of its module.
 UNAVOIDABLE = "The 'values' key in resource_record_sets return value is deprecated."
-#: The SPF record of another client, `v=spf1 mx -all`, with the service's term.
+#: The SPF record `v=spf1 mx -all` of another client, with the service's term added.
 MERGED = '"v=spf1 mx include:spf.postroom.test -all"'
 
 
 class Run:
-    """A run of the role for several hosts at once."""
+    """A run of the role for several hosts."""
 
     def __init__(self, output: str) -> None:
         self.output = output
         self.words = " ".join(output.split())
         lines = [line for line in output.splitlines() if f'"msg": "{MARK}' in line]
         shown = [json.loads(f"{{{line}}}")["msg"].removeprefix(MARK) for line in lines]
-        #: The fact `dns_result` by host.
+        #: The fact `dns_result` of each host.
         self.results: dict[str, dict[str, Any]] = {
             host: json.loads(result)
             for host, _is, result in (each.partition("=") for each in shown)
@@ -59,7 +59,7 @@ class Run:
         return recap
 
     def failure(self, host: str) -> str:
-        """Return the message of a host, or of an item of its loop, that failed."""
+        """Return the error message of a host, or of the failed item in its loop."""
         begins = f"fatal: [{host}]: ", f"failed: [{host}] "
         return next(line for line in self.output.splitlines() if line.startswith(begins))
 
@@ -72,7 +72,7 @@ def run_role(
     settings: Mapping[str, str] | None = None,
     fails: bool = False,
 ) -> Run:
-    """Run the role for all hosts at once, each with its variables."""
+    """Run the role for all hosts in one play, each with its variables."""
     access = {"POSTROOM_API_URL": service.url, "POSTROOM_API_TOKEN": service.token}
     env = environment(folder, **access, ANSIBLE_PIPELINING="true", **(settings or {}))
     inventory, playbook = folder / "inventory.json", folder / "playbook.yml"
@@ -86,7 +86,7 @@ def run_role(
 
 
 def deprecations(output: str) -> list[str]:
-    """Return the deprecation warnings of a run that a change of the role can avoid."""
+    """Return the deprecation warnings that a change to the role could avoid."""
     lines = [line for line in output.splitlines() if "[DEPRECATION WARNING]" in line]
     return [line for line in lines if UNAVOIDABLE not in line]
 
@@ -99,7 +99,7 @@ def register(service: RunningService, *domains: str) -> None:
 
 
 def dkim_text(service: RunningService, domain: str) -> str:
-    """Return the text of the DKIM record that the service wants."""
+    """Return the text of the DKIM record that the service requires."""
     with closing(Api(service.url, service.token)) as api:
         records = api.call("GET", f"/api/dns/{domain}")["txt"]
     texts: list[str] = [record["value"] for record in records]
@@ -107,7 +107,7 @@ def dkim_text(service: RunningService, domain: str) -> str:
 
 
 def joined(value: str) -> str:
-    """Return the text of one TXT value, whose strings are not escaped."""
+    """Return the text of one TXT value, whose strings must not contain escapes."""
     strings = value.split('"')[1::2]
     assert all(len(string) <= 255 for string in strings), strings
     return "".join(strings)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""BIND behind a gate that counts, delays and loses updates; verifying, and a clock for waiting."""
+"""BIND behind a gate that counts, delays and loses updates, and a fake clock for waits."""
 
 from __future__ import annotations
 
@@ -56,25 +56,25 @@ SPF = f"v=spf1 {INCLUDE} ~all"
 MX = ("10 mail.example.net.",)
 
 
-#: As long as a key of 2048 bits, so that it takes two strings.
+#: Text that is as long as a key of 2,048 bits, so that it needs two strings.
 _KEY = base64.b64encode(b"".join(hashlib.sha256(bytes([n])).digest() for n in range(10))[:294])
 DKIM = f"v=DKIM1; k=rsa; p={_KEY.decode()}"
-#: As the name server holds it.
+#: The same text as the name server stores it.
 DKIM_HELD = (f'"{DKIM[:255]}" "{DKIM[255:]}"',)
 
 
 def spf(*terms: str) -> tuple[str, ...]:
-    """Return an SPF record as the name server holds it."""
+    """Return an SPF record as the name server stores it."""
     return (f'"v=spf1 {" ".join(terms)}"',)
 
 
 def everything() -> dict[str, tuple[str, ...]]:
-    """Return what the name server holds when only the service's records are published."""
+    """Return what the name server stores if only the service's records are published."""
     return {"MX": MX, "TXT": spf(INCLUDE, "~all"), "DKIM": DKIM_HELD}
 
 
 def records_of(domain: str, include: str = INCLUDE) -> RequiredRecords:
-    """Return the records that the service wants for a domain."""
+    """Return the records that the service requires for a domain."""
     rows = (
         DnsRecord("MX", "@", "mail.example.net", 10),
         DnsRecord("TXT", "@", f"v=spf1 {include} ~all"),
@@ -84,17 +84,17 @@ def records_of(domain: str, include: str = INCLUDE) -> RequiredRecords:
 
 
 def no_answer(_name: str, _kind: str) -> tuple[str, ...] | None:
-    """Fail every look-up outside the name server."""
+    """Fail every look-up outside of the name server."""
     return None
 
 
 @dataclass
 class Gate:
-    """Relays messages to a name server.
+    """A relay for messages to a name server.
 
     :param before_update: called before an update is relayed
-    :param lost_answers: how many of the next updates are applied without an answer
-    :param lost_updates: how many of the next updates never arrive
+    :param lost_answers: the number of next updates that are applied but not answered
+    :param lost_updates: the number of next updates that never arrive
     :param is_silent: whether nothing is answered
     """
 
@@ -107,7 +107,7 @@ class Gate:
     before_update: Callable[[], None] = field(default=lambda: None)
 
     def __call__(self, asked: Asked) -> list[Piece]:
-        """Relay a message and return the answer."""
+        """Relay a message, and return the answer."""
         pass_on = relay(self.server.address, self.server.port)
         if asked.query.opcode() != dns.opcode.UPDATE:
             pieces = [] if self.is_silent else pass_on(asked)
@@ -128,14 +128,14 @@ class Gate:
 
 @dataclass
 class Stage:
-    """A name server and the gate before it."""
+    """A name server, and the gate in front of it."""
 
     bind: BindServer
     gate: Gate
     front: BadServer
 
     def server(self, *, seconds: float = 3.0, until: float = math.inf) -> UpdateServer:
-        """Return a client that updates through the gate."""
+        """Return a client that sends updates through the gate."""
         at = Server("", self.front.address, self.front.port)
         return UpdateServer([at], TsigKey(*KEY), seconds, until)
 
@@ -159,7 +159,7 @@ class Stage:
         )
 
     def held(self, domain: str = HOME) -> dict[str, tuple[str, ...]]:
-        """Return what the name server holds at the names of a domain's records."""
+        """Return what the name server stores at the names of a domain's records."""
         return {
             "MX": self.bind.lookup(domain, "MX"),
             "TXT": self.bind.lookup(domain, "TXT"),
@@ -169,7 +169,7 @@ class Stage:
 
 @contextmanager
 def stage_with(place: Path, zones: dict[str, Zone | str]) -> Iterator[Stage]:
-    """Run a name server with these zones, and a gate before it."""
+    """Run a name server with these zones, and a gate in front of it."""
     with running(place, zones, keys=[KEY]) as bind:
         gate = Gate(bind)
         with misbehaving({("*", "*"): gate}) as front:
@@ -179,10 +179,10 @@ def stage_with(place: Path, zones: dict[str, Zone | str]) -> Iterator[Stage]:
 def zone(
     domain: str, *more: str, mx: str = MX[0], spf: str = SPF, dkim: str = as_rdata(txt(DKIM))
 ) -> str:
-    """Return a zone's lines: the wanted records, or others in their place, and more.
+    """Return the lines of a zone with the required or other records.
 
-    :param mx: its values, separated by semicolons
-    :param dkim: the data of the key's record; empty for none
+    :param mx: the MX values, separated by semicolons
+    :param dkim: the data of the DKIM record, or an empty string for no record
     """
     lines = [f"{domain}. 300 IN MX {value}" for value in mx.split(";")]
     lines += [f"{domain}. 300 IN TXT {as_rdata(txt(spf))}"]
@@ -193,24 +193,24 @@ def zone(
 def asked_of(
     *nameservers: object, resolvers: tuple[object, ...] = (), seconds: float = SECONDS
 ) -> Servers:
-    """Return the servers to ask."""
+    """Return the servers to query."""
     return Servers.parse(map(str, nameservers), map(str, resolvers), seconds)
 
 
 def seen(
     domain: str, *nameservers: object, resolvers: tuple[object, ...] = (), seconds: float = SECONDS
 ) -> Verification:
-    """Verify a domain at servers."""
+    """Verify a domain at these servers."""
     return verify(records_of(domain), asked_of(*nameservers, resolvers=resolvers, seconds=seconds))
 
 
 def statuses(verification: Verification) -> list[str]:
-    """Return the statuses of MX, SPF and DKIM."""
+    """Return the statuses of the MX, SPF and DKIM records."""
     return [verdict.status for verdict in verification.verdicts]
 
 
 def shortfall(verification: Verification) -> str:
-    """Return the lines about records that are lacking."""
+    """Return the lines about missing records."""
     return "\n".join(verdict.line for verdict in verification.lacking)
 
 
@@ -218,7 +218,7 @@ def shortfall(verification: Verification) -> str:
 class Play:
     """A clock that advances when the wait sleeps.
 
-    :param acts: what happens in each pause; nothing after the last
+    :param acts: functions to call, one in each pause
     """
 
     acts: list[Callable[[], object]] = field(default_factory=list)
@@ -228,7 +228,7 @@ class Play:
     rng: float = 1.0
 
     def sleep(self, seconds: float) -> None:
-        """Advance the clock and run the next act."""
+        """Advance the clock, and call the next function."""
         self.now += seconds
         self.pauses.append(seconds)
         if self.acts:
@@ -244,7 +244,7 @@ class Play:
         *,
         beside: bool = False,
     ) -> Verification:
-        """Wait for a domain's records at a server."""
+        """Wait for a domain's records at these servers."""
         waiting = Waiting(
             seconds, self.lines.append, lambda: self.now, self.sleep, lambda: self.rng, beside
         )

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Questions to name servers and resolvers: a bad answer passes neither for records nor for none."""
+"""Queries to name servers and resolvers. A bad answer never counts as records or their absence."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FOUND = (Mx(10, "mail.example.net"),)
 
 
 def asked(habit: habits.Habit, *, timeout: float = 2.0, recursive: bool = False) -> Answer:
-    """Ask a server with that habit for the MX records of example.com."""
+    """Query a server with this habit for the MX records of example.com."""
     with misbehaving({("example.com", "MX"): habit}) as server:
         at = Server("ns1.example.com", server.address, server.port)
         return query(at, "example.com", "MX", timeout=timeout, recursive=recursive)
@@ -56,7 +56,7 @@ def asked(habit: habits.Habit, *, timeout: float = 2.0, recursive: bool = False)
     ],
 )
 def test_the_right_answer_is_found_among_others(habit: habits.Habit) -> None:
-    """Retries, TCP, a question without EDNS and patience lead to the valid answer."""
+    """The valid answer is found despite bad ones, with retries, over TCP or without EDNS."""
     found = asked(habit)
     assert (found.kind, found.detail, found.values, found.ttl) == ("answered", "", FOUND, 3600)
 
@@ -88,14 +88,14 @@ def test_the_right_answer_is_found_among_others(habit: habits.Habit) -> None:
     ],
 )
 def test_a_bad_answer_is_never_an_empty_answer(kind: str, words: str, habit: habits.Habit) -> None:
-    """Each failure gets its own kind, and none reports missing records."""
+    """Each failure has its own kind, and none of them reports missing records."""
     found = asked(habit, timeout=QUICK)
     assert (found.kind, found.values) == (kind, ())
     assert words in found.detail
 
 
 def test_servers_that_do_not_listen() -> None:
-    """A refused connection, by UDP or TCP, and an unknown route are reported without waiting."""
+    """A refused connection over UDP or TCP, and an unknown host, are reported without waiting."""
     with misbehaving({("*", "*"): habits.truncated(RIGHT)}, tcp=False) as server:
         found = query(Server("", server.address, server.port), "example.com", "MX", timeout=30)
         assert (found.kind, found.detail) == ("silent", "Connection refused")
@@ -117,7 +117,7 @@ def test_servers_that_do_not_listen() -> None:
     ],
 )
 def test_an_empty_answer_counts_in_the_zone_of_the_name(zone: str, soa: str, kind: str) -> None:
-    """An authority for the zone is believed; one for a parent zone knows no delegated name."""
+    """An empty answer only counts if it comes from the zone of the queried name."""
     with misbehaving({("*", "*"): habits.nothing_there("NXDOMAIN", soa=soa)}) as server:
         at = Server("", server.address, server.port)
         found = query(at, "mail.sub.example.com", "MX", timeout=2, zone=zone)
@@ -134,12 +134,12 @@ def test_an_empty_answer_counts_in_the_zone_of_the_name(zone: str, soa: str, kin
     ],
 )
 def test_resolvers_need_no_authority(habit: habits.Habit, kind: str) -> None:
-    """A resolver's answer counts without the AA flag; a referral shows that it doesn't recurse."""
+    """A resolver's answer counts without the AA flag, unless it is only a referral."""
     assert asked(habit, recursive=True).kind == kind
 
 
 def test_flags_of_a_question() -> None:
-    """Authorities are not asked to recurse; the EDNS payload fits every path."""
+    """Authoritative servers are not asked to recurse, and the EDNS payload size is safe."""
     with misbehaving({("*", "*"): RIGHT}) as server:
         at = Server("", server.address, server.port)
         query(at, "example.com", "MX", timeout=2)
@@ -151,13 +151,13 @@ def test_flags_of_a_question() -> None:
 
 @pytest.mark.parametrize("name", ["a..b", "a" * 64 + ".example", "abcdefg." * 40, "\udc80"])
 def test_an_impossible_name_has_no_records(name: str) -> None:
-    """No question is sent for a name that DNS cannot hold."""
+    """No query is sent for a name that DNS can't represent."""
     found = query(Server("", "127.0.0.1", 9), name, "TXT", timeout=QUICK)
     assert (found.kind, found.values) == ("answered", ())
 
 
 def test_answers_of_bind(tmp_path: Path) -> None:
-    """Records, none, an alias, a wildcard, a delegation and another zone are read from BIND."""
+    """All kinds of answers from BIND are read correctly, including aliases and wildcards."""
     strings = [str(part) * 200 for part in range(1, 10)]
     text = f"""
         @ MX 20 B.Example.NET.
@@ -224,7 +224,7 @@ RESOLVED = habits.answer(MX, aa=False)
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Resolvers]:
-    """Run an authority and a resolver."""
+    """Run an authoritative server and a resolver."""
     reverse = {REVERSE: f"1 PTR ns1.{ZONE}."}
     zones: dict[str, bind.Zone | str] = {**reverse, "test": TOP, ZONE: TEXT, f"deep.{ZONE}": ""}
     place = tmp_path_factory.mktemp("resolving")
@@ -235,12 +235,12 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Resolvers]:
 
 
 def resolvers(*servers: bind.BindServer | BadServer, timeout: float = 5.0) -> Resolvers:
-    """Return a client of these resolvers."""
+    """Return a client for these resolvers."""
     return Resolvers([Server("", server.address, server.port) for server in servers], timeout)
 
 
 def test_look_ups(world: Resolvers) -> None:
-    """Texts, hosts, addresses and names are found, also behind an alias; the rest is void."""
+    """Look-ups find texts, hosts, addresses and names, also behind an alias."""
     texts = ("one text", "two")
     expected = {
         (f"text.{ZONE}", "TXT"): texts,
@@ -270,19 +270,19 @@ def test_look_ups(world: Resolvers) -> None:
     ],
 )
 def test_what_a_resolver_means(habit: habits.Habit, kind: str) -> None:
-    """Only a failure that vanishes when checks are disabled is a DNSSEC failure."""
+    """Only a failure that disappears when checks are disabled counts as a DNSSEC failure."""
     with misbehaving({("*", "*"): habit}) as server:
         client = resolvers(server, timeout=0.4)
         (found,) = client.all_answers("example.com", "MX")
         assert found.kind == kind
         if kind == "bogus":
-            # The search for zones ignores signatures; look-ups do not.
+            # The search for zones ignores signatures, but look-ups do not.
             assert client.first_answer("example.com", "MX").kind == "answered"
             assert client.confirmed_texts("example.com", "MX") is None
 
 
 def test_a_resolver_that_fails_is_asked_last() -> None:
-    """It costs its timeout once; without any resolver nothing is known, and nothing is void."""
+    """A failing resolver costs its timeout once, and is queried last from then on."""
     with (
         misbehaving({("*", "*"): habits.silent}) as dead,
         misbehaving(
@@ -310,14 +310,14 @@ def test_the_servers_of_a_name(world: Resolvers) -> None:
     deep = f"deep.{ZONE}"
     expected = deep, (Server(f"ns1.{deep}", "127.0.0.1"),)
     assert servers_of(f"x._domainkey.{deep}", world) == expected
-    # Within a company, a zone may have one label.
+    # Within a company, a zone's name may have only one label.
     assert servers_of("there.test", world)[0] == "test"
     with pytest.raises(NameServerError, match=r"Register the domain .* option nameservers"):
         servers_of("selector._domainkey.free.test", world)
 
 
 def test_servers_given_as_options(world: Resolvers) -> None:
-    """They keep their ports; a host may have several addresses, or none, which is reported."""
+    """Servers in options keep their ports, and a host without addresses is reported."""
     given = [
         Server("", "192.0.2.7", 5353),
         Server(f"ns2.{ZONE}", "", 5353),

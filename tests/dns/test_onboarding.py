@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The playbook `onboard_domain` and the guide about DNS, with a real name server."""
+"""The playbook `onboard_domain` and the DNS guide, with a real name server."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ GRANTS = re.compile(r"^\s*(grant .*;)$", re.MULTILINE)
 
 @pytest.fixture
 def desk(recorder: Recorder, service: RunningService, tmp_path: Path) -> Desk:
-    """Give a folder to run playbooks in."""
+    """Return a folder in which playbooks are run."""
     return Desk(tmp_path, recorder.url, service.token)
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[bind.BindServer]:
-    """Run a name server that holds the domains, one of them with other records."""
+    """Run a name server that has the domains, one of them with other records."""
     theirs = '@ TXT "v=spf1 mx -all"'
     with bind.running(tmp_path, {ONE: "", TWO: theirs, PASTED: ""}, keys=[KEY]) as server:
         yield server
 
 
 def changed(run: Run) -> dict[str, int]:
-    """Return the number of changes for each host of a run that succeeded."""
+    """Return the number of changes on each host of a successful run."""
     assert run.status == 0, run.output
     recaps = {line.split()[0]: read_recap(line) for line in run.output.splitlines() if line}
     return {host: recap.changed for host, recap in recaps.items() if recap is not None}
@@ -51,7 +51,7 @@ def changed(run: Run) -> dict[str, int]:
 def test_domains_of_an_inventory(
     desk: Desk, recorder: Recorder, service: RunningService, server: bind.BindServer
 ) -> None:
-    """Each host's domain is registered and published at its provider, once."""
+    """Each host's domain is registered and published at its provider exactly once."""
     publishing = {"dns_provider": "rfc2136", "dns_update_server": str(server)}
     publishing |= {"dns_tsig_name": KEY.name, "dns_tsig_secret": KEY.secret}
     hosts = {"one": {"email_domain": ONE}, "two": {"email_domain": "Bücher.example"}}
@@ -70,7 +70,7 @@ def test_domains_of_an_inventory(
     assert f"{ONE} is active" in words(done)
     assert f"MX {TWO}: match" in words(done)
     assert f"MX {PASTED}: missing: " in words(done)
-    assert f"{PASTED}: do this at the DNS provider" in words(done)
+    assert f"{PASTED}: make these changes at the DNS provider" in words(done)
     assert server.lookup(ONE, "MX") == ("10 mail.postroom.test.",)
     assert server.lookup(TWO, "TXT") == ('"v=spf1 mx include:spf.postroom.test -all"',)
     again = desk.play("onboard_domain", "-i", "hosts.yml", **given)
@@ -78,7 +78,7 @@ def test_domains_of_an_inventory(
 
 
 def test_one_domain(desk: Desk, server: bind.BindServer) -> None:
-    """It comes as a variable, as from a form, or is then a host of the inventory of domains."""
+    """A domain can be given as a variable, or as a host of the inventory plugin."""
     asked = {"dns_nameservers": [str(server)], "dns_resolvers": [str(server)]}
     done = desk.play("onboard_domain", mail_domain=f" {PASTED}\n", **asked)
     assert done.status == 0, done.output
@@ -103,7 +103,7 @@ def test_one_domain(desk: Desk, server: bind.BindServer) -> None:
 def test_mistakes_change_nothing(
     desk: Desk, recorder: Recorder, given: dict[str, Any], message: str
 ) -> None:
-    """A missing, ambiguous or misspelt variable is reported before anything is registered."""
+    """A missing, ambiguous or misspelled variable is reported before a domain is registered."""
     desk.save("hosts.yml", {"all": {"hosts": {"one": {}, "two": {"email_domain": ONE}}}})
     options = ("-i", "hosts.yml") if "mail_hosts" in given else ()
     with recorder.forbidding_writes():
@@ -113,7 +113,7 @@ def test_mistakes_change_nothing(
 
 
 def test_the_guide_does_what_it_says(tmp_path: Path) -> None:
-    """With the key and the rules of the guide, its playbook changes the domain's records alone."""
+    """With the guide's key and rules, its playbook changes only the domain's own records."""
     zone = bind.Zone("@ TXT theirs", policy="\n".join(GRANTS.findall(GUIDE.read_text("utf-8"))))
     folder, key = tmp_path / "desk", bind.new_key("mail-records")
     folder.mkdir()

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Publishing in real plays: in Ansible's worker and as modules, interrupted, without leaks."""
+"""Publishing in real plays, both in Ansible's worker and as modules."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PROCESS = re.compile(r"runs in process (\d+)")
 
 
 def variables(publisher: Publisher) -> dict[str, str]:
-    """Return the variables of the playbooks."""
+    """Return the playbooks' variables."""
     return {
         "name_server": str(publisher.stage.bind),
         "update_server": str(publisher.stage.front),
@@ -57,14 +57,14 @@ def until(condition: Callable[[], bool], output: Callable[[], str]) -> None:
 
 @pytest.fixture
 def parity(publisher: Publisher, tmp_path: Path) -> parity_runs.Stage:
-    """Return a stage to run playbooks both ways."""
+    """Return a stage that runs playbooks in both ways."""
     folder = tmp_path / "parity"
     folder.mkdir()
     return parity_runs.Stage(folder, publisher.site, variables(publisher))
 
 
 def test_both_ways_give_the_same(parity: parity_runs.Stage, publisher: Publisher) -> None:
-    """Results, diffs and failures are the same; check mode's predictions come true."""
+    """Both ways have the same results, diffs and failures, and check mode predicts the changes."""
     here, modules = parity.both(PLAYBOOKS / "parity.yml")
     assert here.results == modules.results
     assert here.shown == modules.shown
@@ -78,7 +78,7 @@ def test_both_ways_give_the_same(parity: parity_runs.Stage, publisher: Publisher
         assert results[first]["changed"]
         assert not results[again]["changed"]
     assert results["Foretell the end"]["changes"] == results["Withdraw"]["changes"]
-    # Two updates each way, and nothing is left.
+    # Each way sends two updates, and no records are left.
     assert publisher.stage.gate.updates == 4
     assert not any(publisher.stage.held().values())
 
@@ -87,7 +87,7 @@ def test_both_ways_give_the_same(parity: parity_runs.Stage, publisher: Publisher
 def canary(
     publisher: Publisher, service: RunningService, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[canary_stage.Stage]:
-    """Return a stage for playbooks that must not leak their secrets."""
+    """Return a stage for playbooks that must not reveal their secrets."""
     stage = canary_stage.Stage(tmp_path_factory.mktemp("stage"), service, service)
     publisher.site.create("other.example")
     with misbehaving({("*", "*"): silent}) as mute:
@@ -98,12 +98,12 @@ def canary(
 
 @pytest.mark.parametrize("settings", [{}, OFF], ids=["in process", "as modules"])
 def test_no_secret_is_shown(settings: dict[str, str], canary: canary_stage.Stage) -> None:
-    """Output at -vvvv, diffs, events, the log and files are clean, whatever fails with the key."""
+    """The output at -vvvv, the diffs, events, log and files contain no secret, whatever fails."""
     played = canary.play(str(PLAYBOOKS / "canary.yml"), **settings)
     assert played.status == 0, played.output
     way = " POSTROOM_IN_PROCESS is off" if settings else " runs in process "
     assert way in played.output
-    # Ansible takes 5 s to remove the files of an asynchronous task.
+    # Ansible takes 5 s to delete the files of an asynchronous task.
     until(lambda: not any(canary.run_folder.rglob("AnsiballZ_*.py")), lambda: played.output)
     assert leaks([*SECRETS, *canary.secrets], [canary.run_folder]) == []
 
@@ -112,7 +112,7 @@ def test_no_secret_is_shown(settings: dict[str, str], canary: canary_stage.Stage
 def test_a_crash_shows_no_secret(
     settings: dict[str, str], canary: canary_stage.Stage, tmp_path: Path
 ) -> None:
-    """Not even a traceback whose message holds all that the task holds."""
+    """A crash reveals no secret, even if the traceback's message contains all data of the task."""
     copy = tmp_path.joinpath("ansible_collections", "postroom", "email")
     for folder in ("plugins", "meta"):
         shutil.copytree(repository.ROOT / folder, copy / folder)
@@ -129,7 +129,7 @@ def test_a_crash_shows_no_secret(
 
 
 class Play:
-    """A play that waits for records, as a separate process."""
+    """A play that waits for records, running as a separate process."""
 
     def __init__(self, folder: Path, publisher: Publisher, **settings: str) -> None:
         given = {"service_url": publisher.site.url, "service_token": publisher.site.token}
@@ -147,7 +147,7 @@ class Play:
             )
 
     def output(self) -> str:
-        """Return what it has written so far."""
+        """Return the output so far."""
         return self._output.read_text("utf-8", "replace")
 
     def until(self, condition: Callable[[], object]) -> None:
@@ -157,7 +157,10 @@ class Play:
 
 @pytest.fixture
 def start(publisher: Publisher, tmp_path: Path) -> Iterator[Callable[..., Play]]:
-    """Start plays, and kill those that still run; their workers end with them."""
+    """Start plays, and kill those that are still running at the end.
+
+    Their workers end with them.
+    """
     plays: list[Play] = []
 
     def begin(**settings: str) -> Play:
@@ -174,7 +177,7 @@ def start(publisher: Publisher, tmp_path: Path) -> Iterator[Callable[..., Play]]
 def test_waiting_shows_its_progress(
     settings: dict[str, str], start: Callable[..., Play], publisher: Publisher
 ) -> None:
-    """In the worker; a module process has no screen. Both end when the records are published."""
+    """A wait shows its progress in Ansible's worker, but not in a module process."""
     play = start(**settings)
     if settings:
         play.until(lambda: "runs as a module" in play.output())
@@ -187,7 +190,7 @@ def test_waiting_shows_its_progress(
 
 
 def test_waiting_ends_with_ansible(start: Callable[..., Play]) -> None:
-    """The worker of a killed Ansible does not go on waiting."""
+    """A wait ends in the worker if Ansible is killed."""
     play = start()
     play.until(lambda: PROGRESS.search(play.output()))
     (worker,) = map(int, PROCESS.findall(play.output()))

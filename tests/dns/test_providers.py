@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The role `dns` at each provider, with the collections that its modules come from."""
+"""The role `dns` at each provider, with the collections that contain the modules."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ansible_collections.postroom.email.tests.dns.role import (
 from ansible_collections.postroom.email.tests.support import repository
 from ansible_collections.postroom.email.tests.support.service import RunningService
 
-#: It has a higher priority than the service's, and stays.
+#: An MX record of another client, with a higher priority than the service's.
 THEIR_MX = "5 first.example.net."
 THEIR_SPF = '"v=spf1 mx -all"'
 THEIR_TEXT = '"site-verification=Zm9v; a b"'
@@ -37,7 +37,7 @@ THEIRS = ((THEIR_MX,), tuple(sorted((THEIR_SPF, THEIR_TEXT))), ())
 
 
 def exchange_key(service: RunningService, domain: str) -> None:
-    """Replace a domain's DKIM key with one of 4096 bits."""
+    """Replace a domain's DKIM key with one of 4,096 bits."""
     public = rsa.generate_private_key(public_exponent=65537, key_size=4096).public_key()
     text = base64.b64encode(public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo))
     statement = (
@@ -49,18 +49,18 @@ def exchange_key(service: RunningService, domain: str) -> None:
 
 
 def held(provider: Provider, domain: str) -> tuple[tuple[str, ...], ...]:
-    """Return what a provider holds for a domain: MX, TXT and DKIM."""
+    """Return a provider's MX, TXT and DKIM records of a domain."""
     names = ((domain, "MX"), (domain, "TXT"), (f"service._domainkey.{domain}", "TXT"))
     return tuple(provider.lookup(*name) for name in names)
 
 
 def written(name: str) -> str:
-    """Return a provider's zone in capitals and with letters that DNS does not have."""
+    """Return a provider's zone name in capitals and with a non-ASCII letter."""
     return f"B\u00fccher-{name}.EXAMPLE"
 
 
 class World:
-    """All providers, each with a zone that other clients use, too."""
+    """All providers, each with a zone that other clients use as well."""
 
     def __init__(self, service: RunningService, folder: Path, stack: ExitStack) -> None:
         self.providers: dict[str, Provider] = {}
@@ -75,7 +75,7 @@ class World:
             register(service, zone, f"barred.{zone}", f"full.{zone}")
             exchange_key(service, zone)
             provider.put(zone, "MX", THEIR_MX)
-            # Cloudflare has texts that were entered long ago without quotes.
+            # At Cloudflare, texts that were entered long ago have no quotes.
             spf = THEIR_SPF.strip('"') if name == "cloudflare" else THEIR_SPF
             provider.put(zone, "TXT", spf, THEIR_TEXT)
 
@@ -83,12 +83,12 @@ class World:
         """Return the role's variables for a provider."""
         provider = self.providers[name]
         ours = {"dns_provider": name, "dns_domains": [written(name)], "dns_wait_timeout": 20}
-        # Where the provider answers no questions, nobody does.
+        # If the provider answers no queries, no server does.
         ours["dns_resolvers"] = ["127.0.0.1:1"]
         return {**ours, "dns_verify": provider.answers, **provider.variables, **more}
 
     def run(self, *options: str, writes: bool = True, **more: Any) -> Run:
-        """Run the role at all providers, and assert that it wrote where it may."""
+        """Run the role at all providers, and assert that it only writes where it may."""
         for provider in self.providers.values():
             if provider.take_writes:
                 provider.take_writes()
@@ -99,9 +99,9 @@ class World:
         return run
 
     def run_barred(self) -> Run:
-        """Run it for domains within the zones, where only the owner can decide what to do.
+        """Run the role for domains in cases that the owner has to decide.
 
-        And, as the host ``full``, at Cloudflare where it takes no more text.
+        The additional host ``full`` is in the zone at Cloudflare and has no room for more text.
         """
         hosts = {}
         for name, provider in self.providers.items():
@@ -118,7 +118,7 @@ class World:
 
 
 def assert_published(service: RunningService, run: Run, name: str, provider: Provider) -> None:
-    """Assert that the service's records are beside other clients', with a whole key."""
+    """Assert that the service's records and those of other clients are published."""
     mx, texts, keys = held(provider, provider.zone)
     assert run.recap(name).changed > 0
     assert set(mx) == {"10 mail.postroom.test.", THEIR_MX}
@@ -127,13 +127,13 @@ def assert_published(service: RunningService, run: Run, name: str, provider: Pro
     (result,) = run.results[name].values()
     assert result["stage"] == ("created" if provider.answers else None)
     if provider.answers:
-        # The role waits for the records, not for the removal of other mail servers.
+        # The role waits for the service's records, not for the removal of other mail servers.
         statuses = [record["status"] for record in result["records"]]
         assert statuses == ["conflict", "match", "match"]
 
 
 def test_each_provider(service: RunningService, tmp_path: Path) -> None:
-    """Publishing and withdrawing work at all providers, side by side, and keep other records."""
+    """Publishing and withdrawing work at all providers and keep the records of other clients."""
     with ExitStack() as stack:
         world = World(service, tmp_path, stack)
         would = world.run("--check", "--diff", "-vvv", writes=False)
@@ -169,16 +169,16 @@ def test_each_provider(service: RunningService, tmp_path: Path) -> None:
                 assert words in message
             expected = (("0 .",), ('"v=spf1 -all"', THEIR_SPF), ())
             assert held(provider, f"barred.{provider.zone}") == expected
-        # The old SPF record is deleted only after the merged one was created.
+        # The old SPF record is deleted only after the merged one has been created.
         assert "Record quota exceeded" in barred.failure("full")
         cloudflare = world.providers["cloudflare"]
         assert cloudflare.lookup(f"full.{cloudflare.zone}", "TXT") == (THEIR_SPF,)
 
 
 def test_collections() -> None:
-    """The README and the execution environment state the versions that the tests run with.
+    """The README and the execution environment list the collection versions that the tests use.
 
-    The session `dns` has the oldest supported collections, `dns-current` the current ones.
+    The session `dns` uses the oldest supported collections, and `dns-current` the current ones.
     """
     row = re.compile(r"^\| `\w+` \| `([\w.]+)` \| ([\d.]+) to (\d+)\.x \|", re.MULTILINE)
     supported = row.findall(repository.read("roles/dns/README.md"))

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Publishing to a real name server: merging, conflicts, lost updates, aliases and wildcards."""
+"""Publishing to a real name server, including merges, conflicts, lost updates and wildcards."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ own TXT "other"
 NOTHING: dict[str, tuple[str, ...]] = {"MX": (), "TXT": (), "DKIM": ()}
 ALL = [f"{HOME} MX", f"{HOME} TXT", f"{SELECTOR}.{HOME} TXT"]
 ELSEWHERE = "keys.elsewhere.example"
-# Short, so that all of them fit into one string.
+# Short enough to fit into one string.
 MAILERS = [f"include:s{number}.test" for number in range(11)]
 QUICK = 1.0
 
 
 def keys_zone(domain: str) -> str:
-    """Return the text of a domain's zone for keys.
+    """Return the text of the zone that contains a domain's keys.
 
-    BIND accepts no host below a name with an underscore as a name server.
+    BIND does not accept a name server below a name that contains an underscore.
     """
     host = f"ns1.{domain}."
     return f"@ IN SOA {host} hostmaster.{domain}. 1 3600 600 86400 60\n@ NS {host}"
@@ -67,7 +67,7 @@ def keys_zone(domain: str) -> str:
 
 @pytest.fixture
 def stage(tmp_path: Path) -> Iterator[Stage]:
-    """Run a name server with zones of several kinds."""
+    """Run a name server with several kinds of zones."""
     other = 'grant "other" zonesub ANY;'
     zones: dict[str, Zone | str] = {
         HOME: "",
@@ -85,7 +85,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
         "wild.example": WILD,
         "hosts.example": "* A 192.0.2.7\n* AAAA 2001:db8::7\nold A 192.0.2.8\n",
         "aliases.example": "* CNAME www.example.org.\n",
-        # Where SPF records lead.
+        # The targets of the SPF records.
         "test": '* TXT "v=spf1 -all"',
         "example.net": 'spf TXT "v=spf1 -all"',
     }
@@ -94,12 +94,12 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
 
 
 def names(changes: Iterable[SetChange]) -> list[tuple[str, str]]:
-    """Return actions and names of changes."""
+    """Return the actions and names of changes."""
     return [(change.action, str(change.subject)) for change in changes]
 
 
 def test_other_records_stay(stage: Stage) -> None:
-    """They survive publishing and withdrawing byte by byte; SPF records are merged."""
+    """Other clients' records stay unchanged, byte by byte, and SPF records are merged."""
     before = stage.held("full.example")
     done = stage.publish(records_of("full.example"))
     held = stage.held("full.example")
@@ -125,7 +125,7 @@ def test_other_records_stay(stage: Stage) -> None:
 def test_what_cannot_be_published(
     stage: Stage, domain: str, error: type[Exception], words: str, updates: int
 ) -> None:
-    """A foreign zone, a key without the right and an obstacle leave the zone as it was."""
+    """If a record can't be published, the zone is not changed at all."""
     before = stage.held(domain)
     with pytest.raises(error, match=words) as caught:
         stage.publish(records_of(domain))
@@ -135,7 +135,7 @@ def test_what_cannot_be_published(
 
 
 def test_keys_in_another_zone(stage: Stage) -> None:
-    """Each zone gets its own update; what succeeded before a failure is reported."""
+    """Keys in a separate zone get their own update, and a failure reports what was done before."""
     stage.publish(records_of("split.example"))
     assert stage.gate.updates == 2
     assert stage.held("split.example") == everything()
@@ -149,7 +149,7 @@ def test_keys_in_another_zone(stage: Stage) -> None:
 
 
 def test_eight_writers_at_once(stage: Stage) -> None:
-    """No writer loses another's records, not even within one SPF record."""
+    """Eight concurrent writers lose none of each other's records, even within one SPF record."""
     domains = [f"d{number}.{HOME}" for number in range(8)]
     includes = [f"include:spf{number}.example.net" for number in range(8)]
     with ThreadPoolExecutor(8) as pool:
@@ -169,7 +169,7 @@ def test_eight_writers_at_once(stage: Stage) -> None:
 
 @pytest.mark.parametrize(("lost", "updates"), [("lost_answers", 1), ("lost_updates", 2)])
 def test_a_lost_message(stage: Stage, lost: str, updates: int) -> None:
-    """The zone shows whether the update was applied; only a lost one is sent again, in time."""
+    """After a lost message, the zone shows whether the update was applied or must be repeated."""
     setattr(stage.gate, lost, 1)
     until = time.monotonic() + 4.0
     done = stage.publish(records_of(HOME), server=stage.server(seconds=10.0, until=until))
@@ -179,7 +179,7 @@ def test_a_lost_message(stage: Stage, lost: str, updates: int) -> None:
 
 
 def test_a_slow_server_gets_no_more_time(stage: Stage) -> None:
-    """All questions together have the time of the task."""
+    """All queries together respect the task's deadline."""
     stage.gate.delay = 0.4
     with pytest.raises(errors.NameServerError, match="timed out"):
         stage.publish(records_of(HOME), server=stage.server(until=time.monotonic() + 1.0))
@@ -189,7 +189,7 @@ def test_a_slow_server_gets_no_more_time(stage: Stage) -> None:
 
 @pytest.mark.parametrize("sent", [True, False])
 def test_a_silent_server(stage: Stage, sent: bool) -> None:
-    """The outcome is unknown only if an update was sent."""
+    """The outcome is reported as unknown only if an update was sent."""
 
     def fall_silent() -> None:
         stage.gate.is_silent = True
@@ -205,7 +205,7 @@ def test_a_silent_server(stage: Stage, sent: bool) -> None:
 
 
 def test_another_writer_is_faster(stage: Stage) -> None:
-    """The next attempt merges with what the other wrote; in the end it gives up, unwritten."""
+    """After a concurrent write, the update is merged again, up to a limit."""
 
     def once() -> None:
         stage.gate.before_update = lambda: None
@@ -231,7 +231,7 @@ def test_another_writer_is_faster(stage: Stage) -> None:
 
 
 def test_a_key_behind_aliases_of_the_zone(stage: Stage) -> None:
-    """It counts as published, through a chain, and is never written or withdrawn."""
+    """A key behind aliases of the same zone counts as published, and is never changed."""
     alias = f"{SELECTOR}.{HOME}. 60 CNAME"
     chain = [f"one.{HOME}. 60 CNAME two.{HOME}.", f"two.{HOME}. 60 TXT {DKIM_HELD[0]}"]
     stage.bind.change(HOME, add=[f"{alias} one.{HOME}.", *chain])
@@ -242,7 +242,7 @@ def test_a_key_behind_aliases_of_the_zone(stage: Stage) -> None:
 
 
 def test_a_key_behind_an_alias_of_another_zone(stage: Stage) -> None:
-    """Resolvers decide whether the service's key is there; otherwise nothing is written."""
+    """A key behind an alias of another zone is looked up with resolvers."""
     stage.bind.change(HOME, add=[f"{SELECTOR}.{HOME}. 60 CNAME {ELSEWHERE}."])
     asked: list[tuple[str, str]] = []
     answers: list[tuple[str, ...] | None] = [
@@ -266,7 +266,7 @@ def test_a_key_behind_an_alias_of_another_zone(stage: Stage) -> None:
 
 
 def test_what_a_merged_spf_record_costs(stage: Stage) -> None:
-    """An eleventh look-up is refused alone, unless the owner's record was over the limit before."""
+    """A merge that causes an eleventh look-up is refused, unless the record already had more."""
     ask = Resolvers([Server("", stage.bind.address, stage.bind.port)], 5.0).confirmed_texts
 
     def own(domain: str, *terms: str) -> tuple[str, ...]:
@@ -282,7 +282,7 @@ def test_what_a_merged_spf_record_costs(stage: Stage) -> None:
     (warning,) = own(f"twelve.{HOME}", *MAILERS)
     assert "Receivers reject" in warning
     assert stage.held(f"twelve.{HOME}")["TXT"] == spf(*MAILERS, INCLUDE, "-all")
-    # Without resolvers.
+    # The same without resolvers.
     stage.bind.change(HOME, add=[f'{HOME}. 60 TXT "v=spf1 mx {MAILERS[0]} -all"'])
     (warning,) = stage.publish(records_of(HOME)).plan.warnings
     assert "could not be counted" in warning
@@ -293,7 +293,7 @@ def test_what_a_merged_spf_record_costs(stage: Stage) -> None:
     "domain", ["new.wild.example", "a.new.wild.example", "new.aliases.example"]
 )
 def test_a_wildcard_holds_no_records_of_a_name(domain: str, stage: Stage) -> None:
-    """Its records are neither merged nor an obstacle, and reappear after a withdrawal."""
+    """A wildcard's records are not merged and prevent nothing, and reappear after a withdrawal."""
     before = stage.held(domain)
     done = stage.publish(records_of(domain))
     assert [change.action for change in done.plan.changes] == ["create"] * 3
@@ -306,21 +306,21 @@ def test_a_wildcard_holds_no_records_of_a_name(domain: str, stage: Stage) -> Non
 
 
 def test_names_that_a_wildcard_does_not_cover(stage: Stage) -> None:
-    """The zone's own name, and one with records like the wildcard's, keep theirs."""
+    """Names that exist themselves keep their own records, even if they equal the wildcard's."""
     stage.publish(records_of("wild.example"))
     assert stage.held("wild.example") == {**everything(), "TXT": spf(INCLUDE, "-all")}
     stage.publish(records_of("own.wild.example"))
     held = stage.held("own.wild.example")
     assert (held["MX"], set(held["TXT"])) == (MX, {'"other"', *spf(INCLUDE, "-all")})
     assert stage.gate.updates == 2
-    # The name of this domain's key has 253 characters, which leaves no room to probe below it.
+    # This domain's key has a name of 253 characters, so a longer name can't be probed.
     longest = ".".join([*["a" * 63] * 3, "a" * 29, "wild.example"])
     stage.publish(records_of(longest))
     assert stage.held(longest) == everything()
 
 
 def test_records_by_a_wildcard_end(stage: Stage) -> None:
-    """A warning predicts it, and copies of them at the name are kept and merged."""
+    """A warning predicts that publishing hides a wildcard's records."""
     domain = "shop.wild.example"
     (warning,) = stage.publish(records_of(domain), dry_run=True).plan.warnings
     assert warning.startswith(f"{domain} gets MX and TXT records from a wildcard")
@@ -350,7 +350,7 @@ def test_records_by_a_wildcard_end(stage: Stage) -> None:
 def test_keys_that_are_kept_elsewhere(
     stage: Stage, domain: str, record: str, remedies: list[str]
 ) -> None:
-    """The message names the DNAME or NS record; the key there counts, and so does deleting it."""
+    """A key behind a DNAME or NS record counts, and the message names that record."""
     with pytest.raises(errors.Refused) as caught:
         stage.publish(records_of(domain))
     assert [words for words in remedies if words not in str(caught.value)] == []
@@ -370,7 +370,7 @@ def test_keys_that_are_kept_elsewhere(
 
 @pytest.mark.parametrize("zone", ["hosts.example", "aliases.example"])
 def test_addresses_by_a_wildcard_end(zone: str, stage: Stage) -> None:
-    """A warning predicts it, once, even where the answer to the update is lost."""
+    """A warning predicts once that publishing hides the addresses from a wildcard."""
     domain = f"shop.{zone}"
     predicted = stage.publish(records_of(domain), dry_run=True).plan
     (warning,) = predicted.warnings

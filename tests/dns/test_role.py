@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the role `dns` prints without a provider, its errors and its documentation."""
+"""The output of the role `dns` without a provider, its errors and its documentation."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ ZONE_TEXT = '@ MX 20 backup.example.net.\n@ TXT "v=spf1 mx -all"\n@ TXT "other"'
 
 
 def test_without_a_provider(service: RunningService, tmp_path: Path) -> None:
-    """The role prints what to paste, merged with what name servers gave, and what they did not."""
+    """Without a provider, the role prints the records to add, merged with the current ones."""
     register(service, DOMAIN)
     key = dkim_text(service, DOMAIN)
     with powerdns.running(tmp_path, {DOMAIN: ZONE_TEXT}) as server, misbehaving(SILENT) as silent:
-        # Texts, as variables come from the command line.
+        # The values are strings, as on the command line.
         looked = {"dns_nameservers": str(server), "dns_resolvers": str(server), "dns_ttl": "3600"}
         looked |= {"dns_wait": "false", "dns_wait_timeout": "1", "dns_domains": f"{DOMAIN},"}
         gone = {"dns_domains": ["gone.example"], "dns_state": "absent", "dns_provider": "powerdns"}
@@ -62,7 +62,7 @@ def test_without_a_provider(service: RunningService, tmp_path: Path) -> None:
     for lines in paste.values():
         assert all(json.dumps(line) in run.output for line in lines)
     assert paste["looked"] == [
-        f"{DOMAIN}: do this at the DNS provider that holds the zone.",
+        f"{DOMAIN}: make these changes at the DNS provider of the zone.",
         "",
         "Do      Type  Name                                TTL  Value",
         f"add     MX    {DOMAIN}                       3600  10 mail.postroom.test.",
@@ -70,8 +70,8 @@ def test_without_a_provider(service: RunningService, tmp_path: Path) -> None:
         f"add     TXT   {DOMAIN}                       3600  {joined(MERGED)}",
         f"add     TXT   service._domainkey.{DOMAIN}    3600  {key}",
         "",
-        "Or, where the provider takes lines of a zone file, put these in place of all records",
-        "of the same name and type:",
+        "Or, if the provider accepts lines of a zone file, replace all records of the same name",
+        "and type with these:",
         "",
         f"{DOMAIN}.                    3600 IN MX  20 backup.example.net.",
         f"{DOMAIN}.                    3600 IN MX  10 mail.postroom.test.",
@@ -81,7 +81,7 @@ def test_without_a_provider(service: RunningService, tmp_path: Path) -> None:
     ]
     stages = {host: run.results[host][DOMAIN]["stage"] for host in paste}
     assert stages == {"looked": "created", "silent": "created", "blind": None, "back": None}
-    # Name servers did not give the texts, so the zone-file line is to be added.
+    # No server returned the TXT records, so the output asks to add this line, not to replace.
     silent_lines = paste["silent"]
     replaced = silent_lines.index(
         f"{DOMAIN}.                    3600 IN MX  30 backup.example.net."
@@ -101,7 +101,7 @@ def test_without_a_provider(service: RunningService, tmp_path: Path) -> None:
 
 
 def test_errors(service: RunningService, tmp_path: Path) -> None:
-    """Each names the variable and the remedy, and none shows a key, valid or not."""
+    """Each error names the variable and the remedy, and none reveals a key, valid or not."""
     register(service, UNSERVED, "torn.example", "dear.example")
     key, nowhere = "pdns-Ay72kQx0Vb9sTe4m", "http://127.0.0.1:9"
     other = {
@@ -136,7 +136,7 @@ def test_errors(service: RunningService, tmp_path: Path) -> None:
             ({"dns_provider": "bind"}, "value of dns_provider must be one of: rfc2136, route53, "),
             ({"dns_provider": "route53"}, "ansible-galaxy collection install none.such"),
             ({**wrong, "dns_powerdns_url": path}, "without /api/v1"),
-            ({**wrong, "dns_powerdns_url": nowhere}, f"PowerDNS at {nowhere} does not show"),
+            ({**wrong, "dns_powerdns_url": nowhere}, f"PowerDNS at {nowhere} did not return"),
             ({**right, "dns_powerdns_server_id": "other"}, "Check dns_powerdns_server_id"),
             (wrong, "Check dns_powerdns_api_key"),
             ({**right, "dns_zone": "none.example"}, "is not in the zone none.example"),
@@ -158,7 +158,7 @@ def test_errors(service: RunningService, tmp_path: Path) -> None:
             f"host{number}": {"dns_provider": "none", "dns_domains": ["torn.example"], **variables}
             for number, (variables, _words) in enumerate(cases)
         }
-        # A requirement that this machine does not meet.
+        # A requirement that is not installed on this machine.
         needs: dict[str, Any] = {
             "rfc2136": {"variables": ["dns_tsig_name", "dns_tsig_secret"]},
             "powerdns": {},

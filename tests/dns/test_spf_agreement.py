@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Agreement with pyspf about what merging changes and what a record costs.
+"""Comparisons with pyspf: the effect of merging, and the cost of a record.
 
-Records are random, but the same in every run. pyspf asks a dictionary in place of DNS.
+The records are random, but the same in every run. pyspf reads from a dictionary instead of DNS.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WANTED = ("v=spf1 include:ours.example ~all", "v=spf1 ip4:198.51.100.9 ?include:
 Zone = dict[str, dict[str, list[str]]]
 
 DOMAIN, SERVICE = "owner.example", "ours.example"
-#: Addresses that no record lists, with a reverse name that leads back to them.
+#: Addresses that no record lists, with a reverse name that resolves to them.
 STRANGERS = {"A": "203.0.113.77", "AAAA": "2001:db8:ffff::77"}
 STRANGER = "stranger.test"
 #: Senders in the service's networks, in the owner's, in both and in neither.
@@ -44,7 +44,7 @@ MECHANISMS = (
 )
 MODIFIERS = ("redirect=r.example", "exp=e.example", "moo=cow")
 OURS = ("include:ours.example", "+include:OURS.example.", "-include:ours.example")
-#: Where the terms of an owner's record lead.
+#: The records that the terms of an owner's record refer to.
 OWNERS_ZONE: Zone = {
     DOMAIN: {"A": ["192.0.2.5"], "AAAA": ["2001:db8:a::5"], "MX": ["h1.example", "h2.example"]},
     "h1.example": {"A": ["192.0.2.1", "198.51.100.1"], "AAAA": ["2001:db8:a::1"]},
@@ -60,7 +60,7 @@ OWNERS_ZONE: Zone = {
 
 
 class Result(NamedTuple):
-    """The result of pyspf for a sender, and whether a mechanism matched."""
+    """pyspf's result for a sender, and whether a mechanism matched."""
 
     result: str
     decided: bool
@@ -74,7 +74,7 @@ Check = Callable[[Zone, str, str], Result]
 
 @pytest.fixture
 def check(monkeypatch: pytest.MonkeyPatch) -> Check:
-    """Return a function that has pyspf check a record for a sender, over a zone."""
+    """Return a function that lets pyspf check a record for a sender, using a zone."""
 
     def run(zone: Zone, text: str, sender: str) -> Result:
         def answer(name: str, kind: str, *_rest: object) -> list[tuple[tuple[str, str], Any]]:
@@ -99,7 +99,7 @@ def check(monkeypatch: pytest.MonkeyPatch) -> Check:
 
 
 def chance_of(kind: str, number: int) -> Random:
-    """Return the random numbers of one case."""
+    """Return the random number generator of one case."""
     return Random(f"{kind} {number}")  # noqa: S311 - the same in every run
 
 
@@ -111,12 +111,12 @@ class Owner(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The whole record."""
+        """The complete record."""
         return " ".join(["v=spf1", *self.mechanisms, *self.rest])
 
 
 def owner_record(number: int) -> Owner:
-    """Return a valid record, with or without the service's include, which may be out of place."""
+    """Return a valid record, with or without the service's include, which may be misplaced."""
     chance = chance_of("owner", number)
 
     def some(count: int) -> list[str]:
@@ -128,14 +128,14 @@ def owner_record(number: int) -> Owner:
         owner.rest.extend(some(chance.choice([0, 0, 2])))
     owner.rest.extend(one for one in MODIFIERS if chance.random() < 0.3)
     if chance.random() < 0.3:
-        # Before the first `all`, or after it.
+        # The include is before the first `all` or after it.
         words = owner.rest if len(owner.rest) > 1 else owner.mechanisms
         words.insert(chance.randint(words is owner.rest, len(words)), chance.choice(OURS))
     return owner
 
 
 def contradicts(owner: Owner, wanted: str) -> bool:
-    """Return whether the owner has a mechanism of the service with another qualifier."""
+    """Return whether the owner's record contradicts one of the service's mechanisms."""
 
     def qualified(word: str) -> tuple[str, str]:
         qualifier = word[0] if word[0] in "+-~?" else "+"
@@ -147,7 +147,7 @@ def contradicts(owner: Owner, wanted: str) -> bool:
 
 
 def expected_result(check: Check, owner: Owner, wanted: str, sender: str) -> str:
-    """Return the result for a sender, put together from what pyspf says of the parts."""
+    """Return the expected result for a sender, based on pyspf's results for the parts."""
     before = check(OWNERS_ZONE, " ".join(["v=spf1", *owner.mechanisms]), sender)
     if before.decided:
         return before.result
@@ -156,7 +156,7 @@ def expected_result(check: Check, owner: Owner, wanted: str, sender: str) -> str
 
 
 def test_what_a_merged_record_says(check: Check) -> None:
-    """The service's senders pass unless the owner decided before; all others keep their result."""
+    """After a merge, the service's senders pass, and all other senders keep their result."""
     outcome: Counter[str] = Counter()
     for number in range(OWNERS):
         owner, wanted = owner_record(number), WANTED[number % 2]
@@ -178,7 +178,7 @@ def test_what_a_merged_record_says(check: Check) -> None:
     assert min(outcome[result] for result in ("pass", "fail", "softfail", "neutral")) > OWNERS // 5
 
 
-#: Terms of a maze, none of which lists the strangers.
+#: The terms of a maze. None of them lists the strangers.
 COSTLY = (
     *("a", "a:both.example/24", "a:Both.Example.", "a:%{o}", "mx:mail.example", "mx:ten.example"),
     *("ptr", "ptr:both.example", "ip4:192.0.2.0/24", "ip6:2001:db8::/40", "a:four.example"),
@@ -188,10 +188,10 @@ ASTRAY = ("text.example", "no.example", "two.example", "wrong.example")
 
 
 def maze(number: int) -> tuple[str, Zone]:
-    """Return a record whose cost is worth counting, and a DNS with all that it leads to.
+    """Return a record whose cost is worth counting, and a zone with everything it refers to.
 
-    Some names are absent, some have addresses of one family, some records are wrong, and a few form
-    a loop.
+    Some names don't exist, some have addresses of only one family, some records are invalid, and a
+    few form a loop.
     """
     chance = chance_of("maze", number)
     zone: Zone = {
@@ -212,7 +212,7 @@ def maze(number: int) -> tuple[str, Zone]:
 
 
 def maze_record(chance: Random, level: int, name: str) -> str:
-    """Return a record that leads to deeper levels."""
+    """Return a record that refers to deeper levels."""
 
     def deeper() -> str:
         if chance.random() < 0.03:
@@ -242,7 +242,7 @@ def maze_record(chance: Random, level: int, name: str) -> str:
 
 
 def cause_of(result: Result) -> str:
-    """Return why pyspf gives a record up; empty where it does not."""
+    """Return pyspf's reason for giving up, or an empty string."""
     if result.result != "permerror":
         return ""
     if "Too many DNS lookups" in result.words:
@@ -251,20 +251,20 @@ def cause_of(result: Result) -> str:
 
 
 def causes_of(cost: lookups.Cost) -> set[str]:
-    """Return why receivers give a record up, by our count."""
+    """Return our reasons why receivers give up."""
     causes = {
         "lookups": cost.lookups > lookups.MAX_LOOKUPS,
         "voids": cost.voids > lookups.MAX_VOIDS,
         "problem": cost.problem is not None,
     }
     if cost.problem and "leads back" in cost.problem:
-        # pyspf goes round until it has counted too many of either.
+        # pyspf follows a loop until it exceeds one of the limits.
         return set(causes)
     return {cause for cause, holds in causes.items() if holds}
 
 
 def test_what_a_record_costs(check: Check) -> None:
-    """Look-ups, void ones and why receivers give up are the same, for a sender of IPv4."""
+    """The counted look-ups and the reasons to give up agree with pyspf for IPv4 senders."""
     outcome: Counter[str] = Counter()
     for number in range(MAZES):
         text, zone = maze(number)

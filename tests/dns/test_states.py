@@ -43,13 +43,13 @@ PRIVATE_KEY = (
 
 
 def statuses(result: dict[str, Any]) -> list[str]:
-    """Return the status of each record of a task that succeeded."""
+    """Return the status of each record in the result of a successful task."""
     assert not result["failed"], result
     return [record["status"] for record in result["records"]]
 
 
 def put_other_records(publisher: Publisher) -> None:
-    """Publish wrong records, and some of other services."""
+    """Publish wrong records, and some records of other services."""
     lines = [
         f"{HOME}. 60 MX 20 mail.postroom.test.",
         f'{HOME}. 60 TXT "v=spf1 mx -all"',
@@ -66,7 +66,7 @@ def put_other_records(publisher: Publisher) -> None:
 def test_check_mode_and_idempotence(
     before: str, state: str, action: str, publisher: Publisher
 ) -> None:
-    """Check mode predicts the result without an update; a second run changes nothing."""
+    """Check mode predicts the result without an update, and a second run changes nothing."""
     if before == "others":
         put_other_records(publisher)
     if before == "ours":
@@ -90,7 +90,7 @@ def test_check_mode_and_idempotence(
 
 
 def test_verified(publisher: Publisher, site: Site) -> None:
-    """It reports and never fails; each state sends one request to the service, which reads."""
+    """The state `verified` reports problems without failing, and sends one GET to the service."""
     assert statuses(publisher.run("verified")) == ["missing"] * 3
     put_other_records(publisher)
     found = publisher.run("verified")
@@ -108,13 +108,13 @@ def test_verified(publisher: Publisher, site: Site) -> None:
     assert (done["verified"], done["stage"], done["changed"]) == (True, "published", False)
     assert done["records"][0]["servers"][0]["server"] == str(publisher.stage.bind)
     assert publisher.run("verified", check=True, wait=True)["records"] == done["records"]
-    # What is current includes other services' records, as text for a zone file.
+    # The current records include those of other services, as text for a zone file.
     texts = [one["value"] for one in done["current"] if (one["name"], one["type"]) == (HOME, "TXT")]
     assert [tuple(sorted(one)) for one in texts] == [publisher.stage.held()["TXT"]]
 
 
 def test_waiting_in_vain(publisher: Publisher, tmp_path: Path) -> None:
-    """The task fails with each record that is not published, and reports what it published."""
+    """If the wait times out, the task fails, lists the missing records and reports its changes."""
     result = publisher.run("verified", wait=True, wait_timeout=1)
     assert (result["failed"], result["changed"]) == (True, False)
     assert result["failure"] == {"kind": "NotPublished", "code": "not_published"}
@@ -131,7 +131,7 @@ def test_waiting_in_vain(publisher: Publisher, tmp_path: Path) -> None:
 
 
 def test_waiting_with_a_rival_mail_server(publisher: Publisher) -> None:
-    """`wait_for` decides whether the wait ends before the owner has removed it."""
+    """The option `wait_for` controls whether the wait includes the removal of other servers."""
     publisher.stage.bind.change(HOME, add=[f"{HOME}. 60 {RIVAL}"])
     presence = publisher.run("present", wait=True, wait_timeout=30)
     assert statuses(presence) == ["conflict", "match", "match"]
@@ -145,7 +145,7 @@ def test_waiting_with_a_rival_mail_server(publisher: Publisher) -> None:
 
 
 def test_failures_at_the_name_server(publisher: Publisher) -> None:
-    """Each has its kind, also in check mode; nothing is written and no secret is returned."""
+    """Each failure has its own kind, in check mode as well, and no result contains a secret."""
     stranger = new_key("mail")
     nowhere = f"127.0.0.1:{free_port()}"
     cases: list[tuple[str, dict[str, Any]]] = [
@@ -166,9 +166,9 @@ def test_failures_at_the_name_server(publisher: Publisher) -> None:
 
 @pytest.fixture
 def primary(tmp_path: Path) -> Iterator[tuple[Gate, str]]:
-    """Run a name server at port 53, where delegations lead, and give a resolver that finds it."""
+    """Run a name server on port 53, where delegations point, and provide a resolver for it."""
     address = address_with_ports(53)
-    # The primary has a second address, where nothing listens, and is not an NS of the zone.
+    # The primary has a second address, on which nothing listens and which is not in an NS record.
     zone = (
         "@ IN SOA primary hostmaster 1 3600 600 86400 60\n@ NS ns1\n"
         f"ns1 A {address}\nprimary A {address}\nprimary A 127.53.255.254"
@@ -183,7 +183,7 @@ def primary(tmp_path: Path) -> Iterator[tuple[Gate, str]]:
 def test_the_primary_takes_the_update(
     named: dict[str, str], primary: tuple[Gate, str], site: Site
 ) -> None:
-    """It is found by the SOA record, or by its name in the option; then all servers are asked."""
+    """The primary server is found from the SOA record, or by its name in the option."""
     gate, resolver = primary
     site.create(HOME)
     options: dict[str, Any] = {"tsig_name": KEY.name, "tsig_secret": KEY.secret, **named}
@@ -199,7 +199,7 @@ def test_the_primary_takes_the_update(
 def test_the_published_key_verifies_a_message(
     publisher: Publisher, service: RunningService
 ) -> None:
-    """Dkimpy accepts the service's signature exactly while the key is published."""
+    """Dkimpy accepts the service's signature if, and only if, the key is published."""
     with contextlib.closing(sqlite3.connect(service.database)) as database:
         ((key,),) = database.execute(PRIVATE_KEY, (HOME,)).fetchall()
     message = dkim.sign(MESSAGE, b"service", HOME.encode(), key.encode()) + MESSAGE
@@ -218,13 +218,13 @@ def test_the_published_key_verifies_a_message(
 
 
 def test_the_examples_run(publisher: Publisher, service: RunningService, tmp_path: Path) -> None:
-    """Each documented task succeeds without a warning and returns what is documented."""
+    """Each documented task succeeds without a warning and returns the documented values."""
     stage, module = publisher.stage, "email_dns_records"
     here = {"update_server": str(stage.front), "nameservers": [str(stage.bind)]}
     variables = {"vault_tsig_secret": KEY.secret}
     run = run_examples(module, tmp_path, service, options=here, variables=variables)
     assert_as_documented(module, run, tmp_path)
     assert KEY.secret not in run.output
-    # They publish and withdraw.
+    # The examples publish the records and withdraw them.
     assert stage.gate.updates == 2
     assert not any(stage.held().values())

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Signed updates of a real BIND, and of servers that refuse, fail or lie."""
+"""Signed updates of a real BIND, and of servers that refuse, fail or send bad answers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ KEY = bind.new_key("mail")
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[bind.BindServer]:
-    """Run a primary server with a key that may change anything and one that may not."""
+    """Run a primary server with a key that may change everything, and one that may not."""
     keys = [KEY, bind.new_key("limited"), bind.new_key("mail512", "hmac-sha512")]
     zones: dict[str, bind.Zone | str] = {ZONE: bind.Zone(TEXT, policy=POLICY), f"deep.{ZONE}": ""}
     with bind.running(tmp_path_factory.mktemp("bind"), zones, keys=keys) as running:
@@ -57,23 +57,23 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[bind.BindServer
 
 @pytest.fixture
 def name(request: pytest.FixtureRequest) -> str:
-    """Give a name that no other test uses."""
+    """Return a name that no other test uses."""
     return f"n{abs(hash(request.node.name)):x}.{ZONE}"
 
 
 def updater(server: bind.BindServer, key: str = "mail", **changes: str) -> UpdateServer:
-    """Return a client with one of the server's keys, or with a changed one."""
+    """Return a client that uses one of the server's keys, or a changed one."""
     parts = {**server.keys[key]._asdict(), **changes}
     return UpdateServer([Server("", server.address, server.port)], TsigKey(**parts), 5.0)
 
 
 def record_set(name: str, *values: Mx | Txt, ttl: int = 3600) -> RecordSet:
-    """Return a set of MX or TXT records."""
+    """Return a record set of MX or TXT records."""
     return RecordSet(name, "MX" if isinstance(values[0], Mx) else "TXT", ttl, values)
 
 
 def held(client: UpdateServer, name: str, kind: str) -> RecordSet | None:
-    """Return the record set that a server has."""
+    """Return the record set on a server."""
     found = client.read(name, kind)
     return RecordSet(name, kind, found.ttl or 0, found.values) if found.values else None
 
@@ -86,7 +86,7 @@ def swap(
 
 
 def test_sets_are_created_changed_and_deleted(server: bind.BindServer, name: str) -> None:
-    """Another program reads what we write, and so do we, with each algorithm, TTLs included."""
+    """Record sets are created, changed and deleted with each algorithm, including their TTLs."""
     client, stronger = updater(server), updater(server, "mail512")
     mx, spf = record_set(name, MAIL), record_set(name, SPF)
     assert (held(client, name, "MX"), held(client, name, "TXT")) == (None, None)
@@ -109,7 +109,7 @@ def test_sets_are_created_changed_and_deleted(server: bind.BindServer, name: str
 
 
 def test_other_records_stay_to_the_byte(server: bind.BindServer, name: str) -> None:
-    """Texts of other programs keep their strings; a null MX and a host in capitals are read."""
+    """Texts of other programs stay identical, byte by byte."""
     odd = Txt((bytes(range(128)), b"", bytes(range(128, 256)), b'"\\;', b"x" * 255))
     client = updater(server)
     swap(client, name, (None, record_set(name, odd)), (None, record_set(name, Mx(0, ""))))
@@ -143,7 +143,7 @@ def test_other_records_stay_to_the_byte(server: bind.BindServer, name: str) -> N
 def test_a_concurrent_change_is_kept(
     server: bind.BindServer, name: str, add: Sequence[str], delete: Sequence[str]
 ) -> None:
-    """An update is applied only where the set is still what was read."""
+    """An update is only applied if the record set has not changed since it was read."""
     server.change(ZONE, add=[f"{name}. 3600 MX {n} there.example." for n in (10, 20)])
     client = updater(server)
     seen = held(client, name, "MX")
@@ -160,7 +160,7 @@ def test_a_concurrent_change_is_kept(
 def test_a_concurrent_creation_stops_the_whole_update(
     server: bind.BindServer, name: str, words: str
 ) -> None:
-    """A new set is not created beside records or an alias, and nothing else is written."""
+    """If a name was created concurrently, the complete update is refused."""
     server.change(ZONE, add=[f"{name}. 60 {words}"])
     beside = f"beside.{name}"
     changes = (None, record_set(beside, SPF)), (None, record_set(name, MAIL))
@@ -170,7 +170,7 @@ def test_a_concurrent_creation_stops_the_whole_update(
 
 
 def test_a_key_with_few_rights(server: bind.BindServer, name: str) -> None:
-    """It changes what it may; a refusal names the key and every set that may be the reason."""
+    """A key with limited rights changes what it may, and a refusal names the key and records."""
     limited = updater(server, "limited")
     key_name = f"{name.partition('.')[0]}._domainkey.{ZONE}"
     dkim = record_set(key_name, txt("v=DKIM1; p="))
@@ -195,7 +195,7 @@ def test_a_key_with_few_rights(server: bind.BindServer, name: str) -> None:
 def test_a_wrong_key_is_refused_at_the_first_question(
     server: bind.BindServer, changes: dict[str, str], words: str
 ) -> None:
-    """Reading fails as an update does, and no error holds a secret."""
+    """A wrong key is refused with the first query, and no error contains a secret."""
     client = updater(server, **changes)
     for action in (lambda one: one.zone_of(ZONE), read, update):
         with pytest.raises(errors.KeyRefused, match=words) as caught:
@@ -205,7 +205,7 @@ def test_a_wrong_key_is_refused_at_the_first_question(
 
 
 def test_the_zone_of_a_name(server: bind.BindServer, tmp_path: Path) -> None:
-    """The closest zone of the server is found; names and zones of other servers are refused."""
+    """The server's closest zone is found, and names in zones of other servers are refused."""
     client = updater(server)
     for name in (ZONE, f"a.b.{ZONE}", f"www.{ZONE}", f"EXAMPLE.{ZONE}"):
         assert client.zone_of(name) == ZONE
@@ -217,7 +217,7 @@ def test_the_zone_of_a_name(server: bind.BindServer, tmp_path: Path) -> None:
     for zone in ("example.org", ZONE):
         with pytest.raises(errors.UpdateRefused, match="is not authoritative for"):
             client.update(zone, [(None, record_set("example.org", MAIL))])
-    # A secondary answers questions and refuses updates.
+    # A secondary server answers queries, but refuses updates.
     copy = {ZONE: bind.Zone(primary=server)}
     with bind.running(tmp_path, copy, keys=list(server.keys.values())) as secondary:
         client = updater(secondary)
@@ -229,9 +229,9 @@ def test_the_zone_of_a_name(server: bind.BindServer, tmp_path: Path) -> None:
 def signed(
     rcode: str = "NOERROR", *, key: bind.TsigKey | None = KEY, error: int = 0
 ) -> habits.Habit:
-    """Answer with a signature, as an authority that has nothing.
+    """Send a signed empty answer of an authoritative server.
 
-    :param key: None leaves the signature out
+    :param key: the key to sign with, or None for no signature
     :param error: a TSIG error code
     """
 
@@ -249,7 +249,7 @@ def signed(
 
 
 def failure(habit: habits.Habit, action: Callable[[UpdateServer], Any]) -> Any:
-    """Return the error that an action raises at a server with that habit."""
+    """Return the error that an action raises at a server with this habit."""
     with misbehaving({("*", "*"): habit}) as server:
         client = UpdateServer([Server("", server.address, server.port)], TsigKey(*KEY), 0.4)
         with pytest.raises(errors.NameServerError) as caught:
@@ -264,7 +264,7 @@ def update(client: UpdateServer) -> None:
 
 
 def read(client: UpdateServer) -> None:
-    """Read a set."""
+    """Read a record set."""
     client.read(ZONE, "MX")
 
 
@@ -283,7 +283,7 @@ def read(client: UpdateServer) -> None:
 def test_only_a_whole_signed_answer_counts(
     habit: habits.Habit, action: Callable[[UpdateServer], None], words: str
 ) -> None:
-    """Anything else leaves the outcome unknown."""
+    """Unless the answer is complete and signed, the outcome is unknown."""
     error = failure(habit, action)
     assert isinstance(error, errors.NoAnswer)
     assert words in str(error)
@@ -295,7 +295,7 @@ def test_only_a_whole_signed_answer_counts(
         (signed("REFUSED"), errors.UpdateRefused, "the TSIG key mail change example.com MX"),
         (signed("NOTAUTH"), errors.UpdateRefused, "(NOTAUTH)"),
         (signed("NOTZONE"), errors.UpdateRefused, "(NOTZONE)"),
-        (signed("NOTIMP"), errors.UpdateRefused, "no dynamic updates"),
+        (signed("NOTIMP"), errors.UpdateRefused, "does not accept dynamic updates"),
         (signed("YXRRSET"), errors.ZoneChanged, "example.com MX"),
         (signed("NXRRSET"), errors.ZoneChanged, "example.com MX"),
         (signed("SERVFAIL"), errors.NameServerError, "(SERVFAIL)"),
@@ -305,20 +305,20 @@ def test_only_a_whole_signed_answer_counts(
     ],
 )
 def test_refusals(habit: habits.Habit, kind: type[errors.NameServerError], words: str) -> None:
-    """Each refusal of an update has its own error."""
+    """Each refusal of an update raises its own error."""
     error = failure(habit, update)
     assert type(error) is kind
     assert words in str(error)
 
 
 def test_a_failing_server_has_not_nothing() -> None:
-    """Neither SERVFAIL nor an authority that names no zone passes for an empty answer."""
+    """A server's failure, or an answer without a zone, does not count as an empty answer."""
     for habit in (signed("SERVFAIL"), signed()):
         assert type(failure(habit, read)) is errors.NameServerError
 
 
 def test_unreachable_addresses(tmp_path: Path) -> None:
-    """The next address is tried; if none connects or no time is left, nothing was sent."""
+    """If an address is unreachable, the next one is tried, and an error means nothing was sent."""
     dead = [Server("ns1", "127.0.0.1", free_port()) for _address in range(2)]
     for until, words in ((None, rf"ns1 \(.*:{dead[1].port}\)"), (0.0, "option timeout")):
         limit = {} if until is None else {"until": until}
@@ -332,7 +332,7 @@ def test_unreachable_addresses(tmp_path: Path) -> None:
         assert client.server == alive
         assert server.lookup(ZONE, "MX") == ("10 mail.example.net.",)
         server.change(ZONE, delete=[f"{ZONE}. MX"])
-        # Where the answer is lost, the update may have been applied.
+        # If the answer is lost, the update may have been applied.
         behind = habits.relay(server.address, server.port)
         assert isinstance(failure(lambda asked: behind(asked)[1:], update), errors.NoAnswer)
         assert server.lookup(ZONE, "MX") == ("10 mail.example.net.",)

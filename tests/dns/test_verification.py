@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Verifying and waiting for records at authorities, a validating resolver and bad servers."""
+"""Verifying records, and waiting for them, with good and bad servers and a validating resolver."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ TEN = " ".join(f"include:s{number}.example.net" for number in range(10))
 EXPENSIVE = f"v=spf1 {TEN} include:spf.example.net -all"
 ALIAS = "service._domainkey{} 300 IN CNAME {}"
 KEY = as_rdata(txt(DKIM))
-#: Domains that have no records yet.
+#: Domains without records.
 HOMES = [f"wait{number}.example" for number in range(3)]
 ZONES: dict[str, Zone | str] = {
     **dict.fromkeys(HOMES, ""),
@@ -84,7 +84,7 @@ ZONES: dict[str, Zone | str] = {
 
 
 class Scene(NamedTuple):
-    """An authority, and a resolver that validates."""
+    """An authoritative server, and a resolver that validates DNSSEC."""
 
     authority: BindServer
     resolver: BindServer
@@ -92,10 +92,13 @@ class Scene(NamedTuple):
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    """Run both. The resolver has the right DS record for one zone and a wrong one for another."""
+    """Run both.
+
+    The resolver has the right DS record for one zone and a wrong one for another.
+    """
     place = tmp_path_factory.mktemp("resolving")
     with running(place, ZONES) as authority:
-        # The authority refuses other names, so that no question leaves this machine.
+        # The authoritative server refuses other names, so that no query leaves this machine.
         forwards = {name: Forward(authority) for name in [".", *ZONES]}
         right = authority.anchor("signed.example")
         forwards["signed.example"] = forwards["bogus.example"] = Forward(authority, right)
@@ -104,7 +107,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
 
 
 def test_what_an_authority_has(scene: Scene) -> None:
-    """Published records match with what is current, and absent ones are missing."""
+    """Published records match, and absent records are reported as missing."""
     found = seen("plain.example", scene.authority)
     assert (statuses(found), found.verified, found.stage) == (MATCH, True, "published")
     assert shortfall(found) == ""
@@ -117,7 +120,7 @@ def test_what_an_authority_has(scene: Scene) -> None:
 
 
 def test_a_conflict_is_reported_of_its_record_only(scene: Scene) -> None:
-    """Each mistake is named, with a remedy, and the other records still match."""
+    """Each conflict is reported with a remedy, and the other records still match."""
     cases = {
         "two.example": (1, "there are 2 SPF records"),
         "cut.example": (2, "was cut"),
@@ -131,12 +134,12 @@ def test_a_conflict_is_reported_of_its_record_only(scene: Scene) -> None:
 
 
 def test_aliases(scene: Scene) -> None:
-    """A domain that is an alias is in conflict; a key behind an alias counts where it is known."""
+    """A domain that is an alias is a conflict, but a key may be behind an alias."""
     shop = seen("shop.alias.example", scene.authority)
     assert statuses(shop) == ["conflict", "conflict", "missing"]
     assert shop.aliases == {"shop.alias.example": "shops.example.org"}
     assert statuses(seen("inside.alias.example", scene.authority)) == MATCH
-    # Only resolvers can look up another zone.
+    # Only resolvers can look up names in another zone.
     unknown = seen("astray.example", scene.authority)
     assert (statuses(unknown), unknown.stage) == ([*MATCH[:2], "unknown"], "unknown")
     assert "option resolvers" in unknown.verdicts[2].remedy
@@ -149,7 +152,7 @@ def test_aliases(scene: Scene) -> None:
 
 
 def test_a_wildcard_is_no_record_of_the_name(scene: Scene) -> None:
-    """Its answers leave ours missing, unless the name itself has records."""
+    """A wildcard's answers count as missing records, unless the name itself has records."""
     for domain in ("new.wild.example", "new.wildalias.example"):
         new = seen(domain, scene.authority)
         assert (statuses(new), new.aliases) == (MISSING, {})
@@ -163,19 +166,19 @@ def test_a_wildcard_is_no_record_of_the_name(scene: Scene) -> None:
 
 
 def test_authorities_that_disagree(scene: Scene, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """The remedy names the one that is behind."""
+    """If servers disagree, the remedy names the one that is out of date."""
     old = {"plain.example": zone("plain.example", mx="5 old.example.org.")}
     with running(tmp_path_factory.mktemp("old"), old) as behind:
         verification = seen("plain.example", scene.authority, behind)
     remedy = verification.verdicts[0].remedy
     assert statuses(verification) == ["conflict", "match", "match"]
-    assert remedy.startswith(f"Wait until {behind} has the zone of {scene.authority}")
+    assert remedy.startswith(f"Wait until {behind} has the zone data of {scene.authority}")
     both = (Mx(10, "mail.example.net"), Mx(5, "old.example.org"))
     assert verification.current["plain.example", "MX"] == ("plain.example", "MX", 300, both)
 
 
 def test_dnssec(scene: Scene) -> None:
-    """A signed domain becomes active; with a wrong DS record, every record is in conflict."""
+    """A signed domain becomes active, and with a wrong DS record every record is in conflict."""
     signed = seen("signed.example", scene.authority, resolvers=(scene.resolver,))
     assert (statuses(signed), signed.stage, signed.advice) == (MATCH, "active", ())
     bogus = seen("bogus.example", scene.authority, resolvers=(scene.resolver,))
@@ -186,7 +189,7 @@ def test_dnssec(scene: Scene) -> None:
 
 
 def test_conflicts_that_only_resolvers_see_are_waited_for(scene: Scene) -> None:
-    """The owner may fix them during the wait; otherwise they are reported at its end."""
+    """A wait continues during conflicts that only resolvers see, and reports them at its end."""
     home = "fixed.example"
 
     def fix() -> None:
@@ -201,7 +204,7 @@ def test_conflicts_that_only_resolvers_see_are_waited_for(scene: Scene) -> None:
 
 
 def test_a_stale_resolver_delays_active(scene: Scene) -> None:
-    """The records match at the authorities."""
+    """A stale resolver delays the stage active, but the records match."""
     stale = {
         ("*", "MX"): habits.nothing_there(soa="plain.example"),
         ("*", "*"): habits.relay(scene.resolver.address, scene.resolver.port),
@@ -212,16 +215,16 @@ def test_a_stale_resolver_delays_active(scene: Scene) -> None:
 
 
 def test_no_remedy_costs_more_than_receivers_allow(scene: Scene) -> None:
-    """A record of eleven look-ups is not suggested, and the remedy lists the terms."""
+    """An SPF record with more look-ups than receivers allow is never suggested."""
     verification = seen("full.example", scene.authority, resolvers=(scene.resolver,))
     (spf,) = [each for each in verification.verdicts if each.status != "match"]
     assert spf.code == "spf_too_expensive"
-    assert "replace the SPF record by" not in spf.remedy
+    assert "replace the SPF record with" not in spf.remedy
     assert "more than 10 DNS look-ups (include:" in spf.remedy
 
 
 def test_a_resolver_that_lies_about_an_include(scene: Scene) -> None:
-    """An authority overrules it; without one, the look-ups are not known."""
+    """An authoritative server takes precedence over a resolver's wrong answer about an include."""
     lie = {
         ("spf.example.net", "TXT"): habits.nothing_there(soa="example.net"),
         ("*", "*"): habits.relay(scene.resolver.address, scene.resolver.port),
@@ -240,10 +243,10 @@ def test_a_resolver_that_lies_about_an_include(scene: Scene) -> None:
 
 
 def test_a_resolver_that_fails(scene: Scene) -> None:
-    """What authorities have is known all the same; an SPF record is not counted."""
+    """If a resolver fails, the records are still verified, but SPF look-ups are not counted."""
     with misbehaving({("*", "*"): habits.silent}) as bad:
         verification = seen("signed.example", scene.authority, resolvers=(bad,), seconds=2.0)
-        # Without an authority given, nothing is.
+        # Without an authoritative server nothing is known.
         lost = seen("signed.example", resolvers=(bad,), seconds=0.4)
     assert (statuses(verification), verification.stage) == (MATCH, "published")
     assert verification.advice == ()
@@ -276,7 +279,7 @@ RIGHT = {
 
 
 def test_bad_servers_hide_nothing_and_add_nothing(scene: Scene) -> None:
-    """Alone, all is unknown; beside a good server, its records and their absence count."""
+    """Bad servers alone make all records unknown, and they don't hide a good server's records."""
     with contextlib.ExitStack() as stack:
         bad = [stack.enter_context(misbehaving({("*", "*"): habit})) for habit in BAD]
         for server in bad:
@@ -291,7 +294,7 @@ def test_bad_servers_hide_nothing_and_add_nothing(scene: Scene) -> None:
 
 
 def test_each_question_is_answered_on_its_own() -> None:
-    """Cut answers are read over TCP; a failure leaves the other records known."""
+    """Each query is independent: a failure does not affect the other records."""
     cut = {question: habits.truncated(habit) for question, habit in RIGHT.items()}
     with misbehaving(cut) as server:
         assert statuses(seen(HOME, server)) == MATCH
@@ -308,8 +311,8 @@ CHANGES = st.lists(st.tuples(st.integers(2, 400), st.integers(1, 255)), min_size
 
 
 def test_any_bytes_come_to_a_verdict() -> None:
-    """No answer raises an exception, and what cannot be read is never a missing record."""
-    # Places and bits that flip, or bytes that follow the id of the question.
+    """No answer raises an exception, and an unreadable answer never counts as a missing record."""
+    # Bits to flip, by position, or bytes that follow the query's ID.
     spoilt: list[tuple[int, int]] | bytes = []
 
     def changed(wire: bytes) -> bytes:
@@ -341,13 +344,13 @@ def test_any_bytes_come_to_a_verdict() -> None:
 
 
 def lines(home: str, *numbers: int) -> list[str]:
-    """Return the records of a domain, or some of them: MX, SPF and DKIM."""
+    """Return some or all of a domain's records: MX, SPF and DKIM."""
     whole = [line.replace(" IN ", " ", 1) for line in zone(home).splitlines()]
     return [whole[number] for number in numbers or range(3)]
 
 
 def test_progress_is_reported(scene: Scene) -> None:
-    """Each time that it changes, with the missing records and the remaining time."""
+    """Progress is reported at each change, with the missing records and the remaining time."""
     home = HOMES[0]
     relay = habits.relay(scene.authority.address, scene.authority.port)
     with misbehaving({("*", "*"): relay}) as server:
@@ -369,7 +372,7 @@ def test_progress_is_reported(scene: Scene) -> None:
     [(1.0, [1, 2, 4, 8, 16, 30, 30, 9]), (0.0, [0.5, 1, 2, 4, 8, 15, 15, 15, 15, 15, 9.5])],
 )
 def test_pauses_grow_and_end_with_the_time(rng: float, pauses: list[float]) -> None:
-    """From one second to thirty, or at random down to half of that."""
+    """Pauses grow from one second to thirty, and end with the time limit."""
     with misbehaving({}) as server:
         play = Play(rng=rng)
         verification = play.wait(HOMES[1], server, seconds=100)
@@ -380,7 +383,7 @@ def test_pauses_grow_and_end_with_the_time(rng: float, pauses: list[float]) -> N
 
 
 def test_unknown_records_are_waited_for(scene: Scene) -> None:
-    """A server that refuses at first has said nothing about the records."""
+    """A wait continues while a server refuses, because that says nothing about the records."""
     home = HOMES[2]
     scene.authority.change(home, add=lines(home))
     with misbehaving({("*", "*"): habits.refused}) as server:
@@ -392,7 +395,7 @@ def test_unknown_records_are_waited_for(scene: Scene) -> None:
 
 
 def test_an_interrupt_ends_the_wait() -> None:
-    """In a pause, and at once while questions are under way."""
+    """An interrupt ends the wait, both in a pause and during queries."""
 
     def interrupt() -> None:
         raise KeyboardInterrupt
@@ -409,7 +412,7 @@ def test_an_interrupt_ends_the_wait() -> None:
     assert len(play.pauses) == 1
     done = threading.Event()
     before = set(threading.enumerate())
-    # A shell has its background processes ignore interrupts.
+    # A shell makes its background processes ignore interrupts.
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with misbehaving({("*", "*"): interrupted}) as server:

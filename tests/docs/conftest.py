@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the tests of the documentation share: a service, and a tenant that is empty before each."""
+"""Fixtures for the tests of the documentation: a service, and an empty tenant for each test."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Run the examples of a module's documentation, and compare what they return with it."""
+"""Run the examples in a module's documentation, and compare the results with it."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ SECRETS = {
         "carol@example.com": "Quokka-examples-2/carol",
     },
 }
-# The files that examples read, in the folder of the playbook.
+# Files that the examples read from the playbook's folder.
 FILES = {
     "mail/tenant.yml": {
         "domains": ["example.com"],
         "mailboxes": [{"name": "alice@example.com", "aliases": ["sales@example.com"]}],
     }
 }
-# What Ansible adds to every result.
+# Keys that Ansible adds to every result.
 ANSIBLES_OWN = {
     *("ansible_facts", "ansible_loop_var", "changed", "deprecations", "diff", "exception"),
     *("failed", "invocation", "item", "warnings"),
@@ -85,8 +85,8 @@ def run_examples(
 ) -> playbooks.Run:
     """Run a module's examples in a folder.
 
-    :param options: what each of its tasks is given in place of what the examples say
-    :param variables: what the examples take from elsewhere, beside `SECRETS`
+    :param options: options that replace those of the examples, in each task
+    :param variables: variables that the examples use, besides `SECRETS`
     """
     playbook = folder / "examples.yml"
     play = _play_of(module, folder / "results.json", options or {}, variables or {})
@@ -102,7 +102,7 @@ def run_examples(
 
 
 def assert_as_documented(module: str, run: playbooks.Run, folder: Path) -> None:
-    """Fail unless a module's examples ran well and gave what is documented, and no password."""
+    """Fail unless the examples succeed, return what is documented and print no password."""
     assert run.status == 0, run.output
     assert "WARNING" not in run.output
     assert "Quokka" not in run.output
@@ -115,7 +115,7 @@ def assert_as_documented(module: str, run: playbooks.Run, folder: Path) -> None:
 
 
 def _compare(values: dict[str, Any], described: dict[str, Any], *, ignored: set[str]) -> None:
-    """Fail unless values are what is documented: no other, and all that are always returned."""
+    """Check that values match the documentation, and that all documented values are returned."""
     unknown = values.keys() - described.keys() - ignored
     assert not unknown
     for key, about in described.items():

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Run the commands of a guide in docs/, in order, in one folder and on one tenant.
 
-A block of `text` shows lines of the output of the commands before it, in order; `...` stands for
-lines that are left out. Commands fail exactly if the text shows a failure.
+A block of `text` shows lines of the previous commands' output, in order. `...` stands for omitted
+lines. A command must fail if the text shows a failure, and only then.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from ansible_collections.postroom.email.tests.support.service import RunningServ
 
 ADDRESSES = ("https://mail.example.net", "http://127.0.0.1:8025")
 TOKEN = "the-token-of-your-tenant"
-#: Where the README has its readers work.
+#: The folder in which the README's readers work.
 HOME = "~/mail"
 NOWHERE: Mapping[str, str] = MappingProxyType({})
 FAILURE = re.compile(r"^fatal:|\bfailed=[1-9]", re.MULTILINE)
 
 
 def missing(shown: str, output: str) -> str | None:
-    """Return the first shown line that is not in the output in this order."""
+    """Return the first shown line that is missing in the output, in this order."""
     lines = iter(line.rstrip() for line in output.splitlines())
     wanted = [line.rstrip() for line in shown.splitlines()]
     return next((w for w in wanted if w not in ("", "...") and w not in lines), None)
 
 
 def write_program(file: Path, command: str) -> None:
-    """Write a shell script that can be run."""
+    """Write an executable shell script."""
     file.write_text(f"#!/bin/sh\n{command}\n", "utf-8")
     file.chmod(0o755)
 
@@ -42,8 +42,8 @@ def write_program(file: Path, command: str) -> None:
 class Reader:
     """Follows guides in a folder with the README's `account.yml`.
 
-    :param places: addresses and secrets in the guides, and those to use instead
-    :param variables: more environment variables
+    :param places: replacements for addresses and secrets in the guides
+    :param variables: additional environment variables
     """
 
     def __init__(
@@ -64,13 +64,13 @@ class Reader:
         self.save("account.yml", account.text)
 
     def save(self, name: str, text: str) -> None:
-        """Write a file, with the real addresses and secrets."""
+        """Write a file with the real addresses and secrets."""
         for example, real in self._places.items():
             text = text.replace(example, real)
         (self._folder / name).write_text(text, "utf-8")
 
     def install(self, name: str, command: str) -> None:
-        """Put a program first on the PATH that runs a command with its arguments."""
+        """Add a program that runs a command with its arguments to the beginning of PATH."""
         self._programs.mkdir(exist_ok=True)
         write_program(self._programs / name, f'{command} "$@"')
 
@@ -81,7 +81,7 @@ class Reader:
         return playbooks.Run(run.status, run.output.replace(str(self._folder), HOME))
 
     def follow(self, guide: Path) -> None:
-        """Save the files of a guide, and run its commands; none prints the password."""
+        """Save a guide's files, and run its commands. None of them may print the password."""
         blocks = readme.all_blocks(guide)
         for block, after in pairwise([*blocks, readme.Block("end", "", "", None)]):
             if block.language in ("yaml", "python"):

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Read the fenced blocks of the README and the guides."""
+"""Extract the fenced blocks of the README and the guides."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 README = CHECKOUT / "README.md"
-#: The pages in docs/, but for the index.
+#: The pages in docs/, except for the index.
 PAGES = sorted(
     file
     for part in ("tutorials", "guides", "reference", "explanation")
@@ -26,8 +26,8 @@ _FILE_NAME = re.compile(r"as\s+`([\w.-]+)`:\s*$")
 class Block:
     """A fenced block.
 
-    :param section: the heading that it stands under
-    :param file_name: the name under which the text before it tells the reader to save it
+    :param section: the heading above the block
+    :param file_name: the name of the file in which the reader should save the block
     """
 
     language: str
@@ -37,7 +37,7 @@ class Block:
 
     @property
     def commands(self) -> list[str]:
-        """The commands of a console block."""
+        """The commands in a console block."""
         return [line.removeprefix("$ ") for line in self.text.splitlines()]
 
 
@@ -48,7 +48,7 @@ def all_blocks(file: Path = README) -> list[Block]:
 
 
 def blocks(language: str, section: str | None = None, *, file: Path = README) -> list[Block]:
-    """Return the blocks of a language, in order, of a whole file or of one section."""
+    """Return the blocks of a language in a file or in one of its sections, in order."""
     found = all_blocks(file)
     return [b for b in found if b.language == language and section in (None, b.section)]
 
@@ -59,7 +59,7 @@ def _block(content: str, match: re.Match[str]) -> Block:
     return Block(
         match["language"],
         match["text"],
-        # What looks like a heading in a block is a comment.
+        # In a block, a line that looks like a heading is a comment.
         _HEADING.findall(_FENCE.sub("", before))[-1],
         saved.group(1) if saved else None,
     )

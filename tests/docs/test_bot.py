@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The bot's reference lists what its code has, and the commands of its tutorial run."""
+"""The bot's reference is complete, and the commands in its tutorial work."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from postroom_bot.store import audit
 from postroom_bot.ui.reason_texts import TEXTS
 
 TUTORIAL = repository.ROOT / "docs" / "tutorials" / "first-request.md"
-#: The blocks before the first that needs Slack. They run here, as one session in one shell.
+#: The blocks before the first one that needs Slack. They run in order in one shell.
 BLOCKS = list(
     itertools.takewhile(
         lambda block: block.section != "5. Start the bot", readme.all_blocks(TUTORIAL)
     )
 )
-#: Commands that install what these tests have installed.
+#: Commands that install packages, which the test environment already has.
 INSTALLING = ("python3 -m venv ", ". ", "pip ")
 SLACK_TOKENS = "xoxb-1-canary\nxapp-1-canary\n"
-#: Printed after the output of each block.
+#: A marker that is printed after the output of each block.
 END = "----- end of a block -----"
 
 
 def test_the_reference_is_up_to_date() -> None:
-    """docs/reference/bot.md is what tools/bot_reference.py writes."""
+    """docs/reference/bot.md is up to date with tools/bot_reference.py."""
     assert repository.read("docs/reference/bot.md") == bot_reference.page()
 
 
@@ -50,21 +50,21 @@ def test_everything_is_described() -> None:
 
 
 def test_every_audit_event_is_described() -> None:
-    """The table has the states of requests and the events that the workflow writes."""
+    """The audit table contains the requests' states and all events that the workflow writes."""
     strings = {
         node.value
         for file in repository.sources("bot/postroom_bot/workflow/")
         for node in ast.walk(ast.parse(repository.read(file)))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
-    # Reasons have such codes, too.
+    # The codes of reasons look the same.
     events = {text for text in strings if re.fullmatch(r"[a-z]+\.[a-z_]+", text)} - TEXTS.keys()
     assert len(events) > 5
     assert audit.EVENTS.keys() == events | {f"request.{state}" for state in State}
 
 
 def test_the_variables_for_awx_are_documented() -> None:
-    """The table has the playbooks, and the survey variables that the bot sends."""
+    """The AWX table contains the playbooks and the survey variables that the bot sends."""
     change = Change(Action.FORWARD_ADD, "team@example.com", destinations=("alice@example.com",))
     alias = Change(Action.ALIAS_ADD, "sales@example.com", "alice@example.com")
     asked = {
@@ -82,7 +82,7 @@ def test_the_variables_for_awx_are_documented() -> None:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """Return a home folder with the command postroom-bot."""
+    """Return a home folder with the postroom-bot command."""
     programs = tmp_path / "bin"
     programs.mkdir()
     ours = f'PYTHONPATH={":".join(sys.path)} {sys.executable} -m postroom_bot "$@"'
@@ -91,7 +91,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def typed() -> list[tuple[list[str], str]]:
-    """Return the commands of each block, also to save a file, and the output shown after it."""
+    """Return each block's commands, including those that save files, with the shown output."""
     found: list[tuple[list[str], str]] = []
     for block in BLOCKS:
         if block.file_name:
@@ -104,7 +104,7 @@ def typed() -> list[tuple[list[str], str]]:
 
 
 def test_the_session_works(home: Path, service: RunningService) -> None:
-    """Each block prints the lines shown, and no secret."""
+    """Each block of the tutorial prints the lines shown, and no secret."""
     assert len(typed()) > 5
     script = [f"{command}\n" for commands, _ in typed() for command in [*commands, f"echo {END}"]]
     environment = {

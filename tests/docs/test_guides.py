@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The commands of the guides in docs/ run, as do the demos and the benchmark."""
+"""The commands in the guides, the demos and the benchmark work."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ from postroom_bot.store import audit, change_ledger, requests
 from postroom_bot.store.tables import migrate
 from postroom_common.database import Connection, Database
 
-#: tests/dns, tests/ops and test_bot.py follow these: with a name server, a controller, and a bot.
+#: Guides that tests/dns, tests/ops and test_bot.py test, because they need other servers.
 ELSEWHERE = ("dns", "awx", "first-request")
 GUIDES = [
     file
     for file in readme.PAGES
     if file.stem not in ELSEWHERE and any(b.language == "console" for b in readme.all_blocks(file))
 ]
-#: The guide that begins with an empty tenant.
+#: The guide that starts with an empty tenant.
 FIRST = "first-tenant"
-#: The guide that the quick tests follow, because it takes the least time.
+#: The guide for the quick tests, because it takes the least time.
 QUICK = "troubleshooting"
 
 
 def fill(tenant: Api) -> None:
-    """Create the objects that the other guides take for granted."""
+    """Create the objects that the other guides assume to exist."""
     tenant.create("example.com")
     tenant.create("example.org")
     tenant.create("alice@example.com", ["alice@example.com", "sales@example.com"])
@@ -50,7 +50,7 @@ def fill(tenant: Api) -> None:
 
 
 def give_alias(connection: Connection) -> None:
-    """Record that the bot has given Alice an alias at her request."""
+    """Record that the bot gave Alice an alias at her request."""
     change = Change(Action.ALIAS_ADD, "sales@example.com", mailbox="alice@example.com")
     at = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
     request = requests.add(connection, change=change, requester="U1", team="T1", at=at)
@@ -62,7 +62,7 @@ def give_alias(connection: Connection) -> None:
 def reader(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, service: RunningService
 ) -> Reader:
-    """Return a reader in a folder with account.yml, and with a bot to run."""
+    """Return a reader in a folder that contains account.yml, and with a bot to run."""
     database_file = str(tmp_path_factory.mktemp("bot") / "bot.sqlite3")
     migrate(database_file)
     database = Database(database_file)
@@ -81,7 +81,7 @@ def reader(
     reader = Reader(tmp_path, service)
     python = f"PYTHONPATH={':'.join(sys.path)} {sys.executable}"
     reader.install("postroom-bot", f"env {variables} {python} -m postroom_bot")
-    # The service's journal has the log and the streamed audit.
+    # The service's journal contains the log and the streamed audit.
     reader.install("journalctl", 'echo \'{"time": "..."}\'; postroom-bot audit show #')
     reader.install("postroom-service", f"exec env {python} -m postroom_service")
     return reader
@@ -95,7 +95,7 @@ def reader(
     ],
 )
 def test_a_guide_works(guide: Path, reader: Reader, tenant: Api) -> None:
-    """Every command succeeds or fails as shown, prints the lines shown, and no secret."""
+    """Every command in a guide succeeds or fails as shown, and prints the lines shown."""
     if guide.stem != FIRST:
         fill(tenant)
     reader.follow(guide)
@@ -103,7 +103,7 @@ def test_a_guide_works(guide: Path, reader: Reader, tenant: Api) -> None:
 
 DATABASES = 2 if binaries() else 1
 BOT_README = repository.ROOT / "bot" / "README.md"
-#: What replaces values that differ from run to run; the order matters.
+#: Replacements for values that differ between runs. The order matters.
 VARYING = [
     (r"127\.0\.0\.1:\d+", "127.0.0.1:PORT"),
     (r'; p=[^"]+" "[^"]+"', '; p=KEY" "KEY"'),
@@ -116,7 +116,7 @@ VARYING = [
 
 
 def normalised(output: str) -> list[str]:
-    """Return the lines of an output without what differs from run to run."""
+    """Return the lines of an output with placeholders for values that differ between runs."""
     for pattern, constant in VARYING:
         output = re.sub(pattern, constant, output)
     return [line.rstrip() for line in output.strip().splitlines()]
@@ -129,7 +129,7 @@ def normalised(output: str) -> list[str]:
     ids=["demo", "demo-bot"],
 )
 def test_a_readme_shows_what_the_demo_prints(tmp_path: Path, program: str, file: Path) -> None:
-    """The README's block is in the demo's output, and the demo deletes its files."""
+    """The output block in a README matches the demo's output, and the demo deletes its files."""
     demo = subprocess.run(
         [sys.executable, str(repository.ROOT / "tools" / program)],
         env={**os.environ, "TMPDIR": str(tmp_path), "HTTP_PROXY": "http://127.0.0.1:1"},
@@ -142,13 +142,13 @@ def test_a_readme_shows_what_the_demo_prints(tmp_path: Path, program: str, file:
     section = None if file == readme.README else "Try it without Slack"
     output = normalised(demo.stdout)
     block = "\n".join(normalised(readme.blocks("text", section, file=file)[0].text))
-    # The README of the collection has a part of it, without the indent.
+    # The collection's README shows a part of the output, without indentation.
     part = "\n".join(line.removeprefix("   ") for line in output)
     assert block == "\n".join(output) or block in part
     assert not list(tmp_path.iterdir())
 
 
-#: How many rows the benchmark has of each unit.
+#: The number of rows of each unit in the benchmark.
 ROWS = {
     "task of a loop": 2,
     "mailbox created": 4 * 2 * 4,
@@ -162,7 +162,7 @@ ROWS = {
 
 @pytest.mark.full
 def test_the_benchmark_measures_everything() -> None:
-    """Its JSON has every row of the README, with a verdict wherever there is a goal."""
+    """The benchmark's JSON contains every row of the README, with a verdict for each goal."""
     command = [sys.executable, str(repository.ROOT / "tests" / "benchmark"), "--quick", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Messages and task names that the pages quote are in the code, word for word."""
+"""Messages and task names that the pages quote match the code, word for word."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ import pytest
 from ansible_collections.postroom.email.tests.docs import readme
 from ansible_collections.postroom.email.tests.support import repository
 
-#: A message, as in *"... does not exist"*.
+#: A quoted message, such as *"... does not exist"*.
 _QUOTE = re.compile(r'(?<!")\*"(.+?)"\*', re.DOTALL)
-#: A task in the output of a playbook, without its role.
+#: A task in a playbook's output, without its role.
 _TASK = re.compile(r"^TASK \[(?:\S+ : )?(.+)\] \*", re.MULTILINE)
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
-#: A value in a format string or a template.
+#: A placeholder in a format string or a template.
 _VALUE = re.compile(r"\{\{.*?\}\}|\{[^{}]*\}", re.DOTALL)
 _QUOTED = {page: _QUOTE.findall(_FENCED.sub("", page.read_text("utf-8"))) for page in readme.PAGES}
 
 
 def one_line(text: str) -> str:
-    """Return a text with single spaces."""
+    """Return a text with single spaces instead of line breaks."""
     return " ".join(text.split())
 
 
 def strings(file: Path) -> Iterator[str]:
-    """Yield the strings in Python code; the values in f-strings are spaces."""
+    """Yield the strings in Python code, with spaces instead of the values in f-strings."""
     for node in ast.walk(ast.parse(repository.read(file))):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
@@ -42,7 +42,7 @@ def strings(file: Path) -> Iterator[str]:
 
 @functools.cache
 def code() -> str:
-    """Return all strings of the programs and plugins, and the tasks of playbooks and roles."""
+    """Return all strings of the programs and plugins, and all tasks of playbooks and roles."""
     texts = [
         _VALUE.sub("\n", text)
         for file in repository.sources("bot/", "common/", "plugins/", "service/")
@@ -57,7 +57,7 @@ def code() -> str:
 
 @pytest.mark.parametrize("page", [page for page in _QUOTED if _QUOTED[page]], ids=lambda p: p.stem)
 def test_quoted_messages_are_in_the_code(page: Path) -> None:
-    """Each part of a quote between values, which are `...`, occurs in the code."""
+    """Each quoted message occurs in the code, with any values in place of `...`."""
     parts = [
         part.strip(" .,:;()")
         for quote in _QUOTED[page]
@@ -72,7 +72,7 @@ def test_quoted_messages_are_in_the_code(page: Path) -> None:
     ids=lambda p: p.stem,
 )
 def test_shown_tasks_exist(page: Path) -> None:
-    """Each task in the output on a page is in a playbook or role, or in a playbook on the page."""
+    """Each task in the output on a page exists in a playbook or role, or on the page itself."""
     text = repository.read(page)
     known = f"{code()} {one_line(text)} "
     assert [name for name in _TASK.findall(text) if f"- name: {name} " not in known] == []

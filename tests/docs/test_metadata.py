@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Facts that several files state agree: versions, requirements, and the variables of each role."""
+"""Versions, requirements and role variables are the same in all files that state them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ansible_collections.postroom.email.tests.support import repository
 VERSION = repository.read_yaml("galaxy.yml")["version"]
 PROJECT = repository.read_toml("pyproject.toml")["project"]
 README = repository.read("README.md")
-#: Names of built artifacts with a version in them.
+#: The names of built artifacts that contain a version.
 ARTIFACT = re.compile(
     r"postroom-email-([0-9.]+)\.tar|postroom-([0-9.]+)-py3|postroom\[bot\]==([0-9.]*[0-9])"
     r"|postroom-ee:([0-9.]+)|postroom\.email\n +version: (\S+)"
@@ -36,7 +36,7 @@ def requirements(file: str) -> list[str]:
 
 
 def test_requirements_are_stated_once() -> None:
-    """Wheel, execution environment, modules and unit tests need the same packages."""
+    """The wheel, execution environment, modules and unit tests require the same packages."""
     needed = PROJECT["dependencies"]
     file = repository.read_yaml("meta/execution-environment.yml")["dependencies"]["python"]
     assert requirements(file) == needed
@@ -50,7 +50,7 @@ def test_requirements_are_stated_once() -> None:
 
 
 def test_the_readme_states_the_supported_versions() -> None:
-    """The versions in its table are those of the metadata."""
+    """The supported versions in the README are those in the metadata."""
     core = repository.read_yaml("meta/runtime.yml")["requires_ansible"].removesuffix(".0")
     modules = repository.read_yaml("tests/config.yml")["modules"]["python_requires"]
     packages = [requirement.partition(">")[2] for requirement in PROJECT["dependencies"]]
@@ -72,7 +72,7 @@ def test_documents_name_this_version() -> None:
 
 
 def test_the_action_group_holds_every_module() -> None:
-    """One `module_defaults` entry reaches all modules."""
+    """One `module_defaults` entry applies to all modules."""
     groups = repository.read_yaml("meta/runtime.yml")["action_groups"]
     assert groups["api"] == repository.modules()
 
@@ -81,7 +81,7 @@ def test_the_action_group_holds_every_module() -> None:
 
 
 def variables(role: str, text: str) -> set[str]:
-    """Return the variables in a text that have the role's prefix."""
+    """Return the variables in a text that begin with the role's prefix."""
     return set(re.findall(rf"(?<![\w./]){role}_\w+", text))
 
 
@@ -95,7 +95,7 @@ def code(role: str) -> str:
 
 @pytest.mark.parametrize("role", ROLES)
 def test_the_variables_of_a_role_are_documented(role: str) -> None:
-    """Specification, defaults and README list the same variables, and the role uses no other."""
+    """The argument spec, defaults and README of a role list exactly the variables that it uses."""
     specification = repository.read(f"roles/{role}/meta/argument_specs.yml")
     main = yaml.safe_load(specification)["argument_specs"]["main"]["options"]
     defaults = repository.read_yaml(f"roles/{role}/defaults/main.yml")
@@ -114,15 +114,15 @@ def test_the_variables_of_a_role_are_documented(role: str) -> None:
     }
     assert used - facts <= options.keys()
     assert options.keys() <= used | variables(role, yaml.safe_dump(defaults))
-    # With no_log, ansible-core before 2.19 refuses mappings that have vaulted values.
+    # With no_log, ansible-core before 2.19 rejects mappings that contain vaulted values.
     assert not re.search(r"^ +no_log:", specification, re.MULTILINE)
 
 
 @pytest.mark.parametrize("role", ROLES)
 def test_a_role_has_examples_and_a_scenario(role: str) -> None:
-    """The README's examples use documented variables, and Molecule converges the role.
+    """The README's examples use documented variables, and Molecule tests the role.
 
-    The role mail_host takes a whole host, so tests/hosts boots one for it.
+    The role mail_host needs a complete host, so tests/hosts boots one.
     """
     blocks = readme.blocks("yaml", file=repository.ROOT / "roles" / role / "README.md")
     examples = yaml.safe_dump([yaml.safe_load(block.text) for block in blocks], width=1000)
@@ -134,7 +134,7 @@ def test_a_role_has_examples_and_a_scenario(role: str) -> None:
 
 @pytest.mark.parametrize(("name", "lacking"), [("bot", "pydantic"), ("service", "sqlalchemy")])
 def test_a_program_names_the_extra_that_it_lacks(name: str, lacking: str) -> None:
-    """Without the packages of its extra, a program says which extra to install."""
+    """A program without its required packages names the extra to install."""
     module, _, function = PROJECT["scripts"][f"postroom-{name}"].partition(":")
     run = f"from {module} import {function} as main; sys.exit(main())"
     for hide, status, text in (

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The argument files document every variable of the playbooks, and AWX accepts their surveys."""
+"""The argument files document every playbook variable, and AWX accepts the surveys."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from ansible_collections.postroom.email.tools import playbook_reference as refer
 
 PLAYBOOKS = repository.playbooks()
 FILES = reference.read_all()
-#: Variables of the hosts that the inventory plugin finds.
+#: Variables of the hosts from the inventory plugin.
 HOST_VARIABLES = {"email_domain"}
-#: Lists for which an empty one means the default.
+#: Lists whose default applies if they are empty.
 NEVER_EMPTY = {"awx_definition_files", "awx_playbooks"}
 
 
@@ -32,7 +32,7 @@ def schema(name: str) -> dict[str, Any]:
 
 
 def test_each_playbook_has_an_argument_file() -> None:
-    """The other files are shared, each follows the schema, and both pages show them all."""
+    """Each playbook has an argument file that matches the schema."""
     assert list(reference.playbooks(FILES)) == PLAYBOOKS
     shared = {name for file in FILES.values() for name in file.get("options_from", [])}
     assert shared == FILES.keys() - {*PLAYBOOKS}
@@ -50,7 +50,7 @@ def test_each_playbook_has_an_argument_file() -> None:
 
 @pytest.mark.parametrize("playbook", PLAYBOOKS)
 def test_every_variable_is_documented(playbook: str) -> None:
-    """The argument file lists each variable once, with its default, and only real ones."""
+    """An argument file lists exactly the playbook's variables, each once and with its default."""
     code = Playbook(repository.ROOT / "playbooks" / f"{playbook}.yml")
     files = [FILES[playbook], *(FILES[n] for n in FILES[playbook].get("options_from", []))]
     names = [name for file in files for name in file["options"]]
@@ -66,7 +66,7 @@ def test_every_variable_is_documented(playbook: str) -> None:
     of_any_role = {name for role in roles for name in repository.role_options(role)}
     assert options.keys() - code.taken <= of_any_role
     assert {*FILES[playbook].get("roles", [])} <= code.roles
-    # `default(X, true)` replaces false, 0 and an empty list, too, which are values.
+    # `default(X, true)` also replaces false, 0 and an empty list, which are values.
     kinds = {name: option["type"] for name, option in options.items()}
     replaced = {name for name in code.swallowed if kinds.get(name) not in (None, "str", "path")}
     assert replaced <= NEVER_EMPTY
@@ -74,7 +74,7 @@ def test_every_variable_is_documented(playbook: str) -> None:
 
 @pytest.mark.parametrize("playbook", PLAYBOOKS)
 def test_the_example_has_every_required_variable(playbook: str) -> None:
-    """The example in the argument file gives the required variables, and only documented ones."""
+    """The example in an argument file sets all required variables, and only documented ones."""
     example = FILES[playbook]["example"]
     given = set(re.findall(r"-e (\w+)=", example))
     options = reference.options(FILES, playbook)
@@ -85,7 +85,7 @@ def test_the_example_has_every_required_variable(playbook: str) -> None:
 
 @pytest.mark.parametrize("playbook", PLAYBOOKS)
 def test_awx_accepts_the_survey(playbook: str) -> None:
-    """The survey follows the schema and AWX's rules, and asks for secrets as for passwords."""
+    """AWX accepts the survey, which asks for secrets in password fields."""
     survey = survey_spec(FILES[playbook])
     Draft202012Validator(schema("survey")).validate(survey)
     assert not survey["spec"] or surveys.problem_of(survey) is None

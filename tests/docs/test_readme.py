@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The commands of the README run, block by block."""
+"""The commands in the README work."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ def commands(section: str) -> list[str]:
 
 
 def shell(script: list[str], folder: Path, env: dict[str, str], typed: str = "") -> playbooks.Run:
-    """Run commands as one bash script that ends with the first failure."""
+    """Run commands as one bash script that stops at the first failure."""
     return playbooks.run(["bash", "-ec", "\n".join(script)], env, folder, typed)
 
 
 def test_every_block_is_tested() -> None:
-    """A block of commands or of YAML is in a section that has a test here."""
+    """Every block of commands or YAML in the README is in a section that has a test here."""
     for language in ("console", "yaml"):
         assert {block.section for block in readme.blocks(language)} <= TESTED
     assert all(block.file_name for block in readme.blocks("yaml"))
 
 
 def test_make_has_the_targets() -> None:
-    """The Makefile has every target that a README names."""
+    """Every make target that a README mentions exists in the Makefile."""
     makefile = repository.read("Makefile")
     targets = " ".join(re.findall(r"^([\w -]+):", makefile, re.MULTILINE)).split()
     for page in ("README.md", "bot/README.md"):
@@ -57,7 +57,7 @@ def test_make_has_the_targets() -> None:
 
 
 def test_the_collection_builds_and_installs(tmp_path: Path) -> None:
-    """The commands build and install it, without files that the README has users create."""
+    """The collection is built and installed without the files that the README's reader creates."""
     _venv, pip, build, install = commands("Install")
     checkout = ansible_tree.copy_collection(readme.CHECKOUT, tmp_path / "tree")
     shutil.copy(readme.CHECKOUT / ".gitignore", checkout)
@@ -87,7 +87,7 @@ def test_the_collection_builds_and_installs(tmp_path: Path) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, service: RunningService) -> Path:
-    """Return the folder that the README enters, with its files for the running service."""
+    """Return the folder in which the README's reader works, with files for the running service."""
     enter = commands("Start the service")[0]
     run = shell([enter, "pwd"], tmp_path, {**os.environ, "HOME": str(tmp_path)})
     tmp_path = Path(run.output.strip())
@@ -99,7 +99,7 @@ def folder(tmp_path: Path, service: RunningService) -> Path:
 
 
 def test_the_playbook_to_copy_converges(folder: Path, tenant: Api) -> None:
-    """Check mode writes nothing, the first run makes everything, the second changes nothing."""
+    """Check mode writes nothing, the first run creates everything, the second changes nothing."""
     env = playbooks.environment(folder, ANSIBLE_VAULT_PASSWORD_FILE=str(folder / "vault"))
     check, run = commands("Run a playbook")
     (encrypt,) = re.findall(r"`(ansible-vault encrypt [^`]+)`", repository.read("README.md"))
@@ -116,7 +116,7 @@ def test_the_playbook_to_copy_converges(folder: Path, tenant: Api) -> None:
 
 
 def test_the_environment_is_enough(folder: Path, service: RunningService, tenant: Api) -> None:
-    """Address and token come from the environment, the token typed without an echo."""
+    """The API's address and token can be set in the environment, without printing the token."""
     tenant.create("example.com")
     (block,) = readme.blocks("bash", file=GUIDE)
     script = [
@@ -129,10 +129,10 @@ def test_the_environment_is_enough(folder: Path, service: RunningService, tenant
 
 
 def test_the_service_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command of the wheel, over the checkout's own code; the token file is its owner's."""
+    """The README's command starts the service, and only the owner can read the token file."""
     _enter, serve = commands("Start the service")
     arguments = serve.removeprefix("postroom-service ").partition(" 2>")[0].split()
-    # Not the port of the README, which something else may have here.
+    # The README's port might be in use on this machine.
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(PATHS), "POSTROOM_SERVICE_PORT": "0"}
     command = [sys.executable, "-m", "postroom_service", *arguments, "--ready-file", "ready"]
     monkeypatch.chdir(tmp_path)

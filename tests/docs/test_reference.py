@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reference pages list every option, variable and error, and the modules' examples run."""
+"""The reference lists every option, variable and error, and the modules' examples work."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ MODULES = "ansible_collections.postroom.email.plugins.modules"
 PAGES = [file for file in repository.files() if file.suffix == ".md"]
 USER_PAGES = [page for page in PAGES if page.parts[0] in ("README.md", "bot", "docs", "roles")]
 README = repository.read("README.md")
-#: What a tenant has to hold for a module's examples, where it is not the default.
+#: The principals that a module's examples need, if they differ from the default.
 TENANTS: dict[str, tuple[str, ...]] = {"email_domain": (), "email_mailbox": ("example.com",)}
 DEFAULT_TENANT = ("example.com", "alice@example.com", "bob@example.com")
 _LINK = re.compile(r"\]\(([^)#\s]*)#?([^)\s]*)\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`([^`]+)`")
-#: A variable, but not a part of another name or of a file's name.
+#: A variable that is not a part of another name or of a file name.
 _VARIABLE = re.compile(r"(?<![\w./-])(?:awx|bot|dns|mail|tenant)_\w+(?![\w-]|\.(?:ya?ml|py)\b)")
 #: A variable that a task sets.
 _FACT = re.compile(r"\bregister: (\w+)|^ +(\w+_(?:drift|result)):", re.MULTILINE)
 
 
 def compare(spec: dict[str, Any], documented: dict[str, Any]) -> None:
-    """Fail unless both have the same options, with the same types, defaults and choices."""
+    """Fail unless both have the same options with the same types, defaults and choices."""
     assert spec.keys() == documented.keys()
     for name, rules in spec.items():
         about = documented[name]
@@ -58,38 +58,38 @@ def test_the_options_of_a_module_are_documented(module: str) -> None:
     compare(importlib.import_module(f"{MODULES}.{module}").ARGUMENT_SPEC, options)
 
 
-# Those of email_dns_records need name servers and run in tests/dns.
+# The examples of email_dns_records need name servers, so tests/dns runs them.
 @pytest.mark.parametrize("module", sorted({*repository.modules()} - {"email_dns_records"}))
 def test_the_examples_of_a_module_run(
     module: str, tmp_path: Path, service: RunningService, tenant: Api
 ) -> None:
-    """Each task succeeds without a warning, and returns what is documented, but no password."""
+    """The examples succeed without warnings, and return the documented values but no password."""
     for name in TENANTS.get(module, DEFAULT_TENANT):
         is_owner = module == "email_info" and name == "alice@example.com"
         tenant.create(name, [name, "sales@example.com"] if is_owner else None)
     run = examples.run_examples(module, tmp_path, service)
     examples.assert_as_documented(module, run, tmp_path)
     if module == "email_info":
-        # The expression over the list of mailboxes finds the only owner of the alias.
+        # The expression over the list of mailboxes finds the alias's only owner.
         assert re.search(r'"msg": \[\s+"alice@example.com"\s+\]', run.output), run.output
 
 
 def test_the_shared_options_are_documented() -> None:
-    """The fragment and the guide list the options that every module accepts."""
+    """The documentation fragment and the guide list the options that every module accepts."""
     compare(API_OPTIONS, yaml.safe_load(ModuleDocFragment.DOCUMENTATION)["options"])
     guide = repository.read("docs/reference/modules.md").partition("\n## Names")[0]
     assert sorted(re.findall(r"^\| `(\w+)` \|", guide, re.MULTILINE)) == sorted(API_OPTIONS)
 
 
 def anchors(page: Path) -> set[str]:
-    """Return the anchors that GitHub gives to the headings of a page."""
+    """Return the anchors that GitHub creates for a page's headings."""
     headings = _HEADING.findall(_FENCED.sub("", page.read_text("utf-8")))
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
 def test_every_linked_file_exists(page: Path) -> None:
-    """Each relative link of a page leads to a file, and to a heading on it."""
+    """Each relative link on a page points to an existing file and heading."""
     for link, anchor in _LINK.findall(repository.read(page)):
         if "://" in link or link.startswith("mailto:"):
             continue
@@ -115,7 +115,7 @@ def variables() -> Iterator[str]:
 
 
 def test_every_named_variable_exists() -> None:
-    """Each variable that a page names belongs to a playbook, a role, the bot or the page itself."""
+    """Each variable that a page mentions belongs to a playbook, a role, the bot or the page."""
     known = {*variables(), *repository.playbooks()}
     for page in USER_PAGES:
         text = repository.read(page)
@@ -128,7 +128,7 @@ def test_every_named_variable_exists() -> None:
 
 
 def codes_of(error: type[errors.PostroomError]) -> dict[str, str]:
-    """Return the code of an error class and of its subclasses, by class name."""
+    """Return the codes of an error class and its subclasses, by class name."""
     codes = {error.__name__: error.code}
     for subclass in error.__subclasses__():
         codes |= codes_of(subclass)
@@ -136,12 +136,12 @@ def codes_of(error: type[errors.PostroomError]) -> dict[str, str]:
 
 
 def test_the_reference_of_messages_is_up_to_date() -> None:
-    """docs/reference/messages.md is what tools/message_reference.py writes."""
+    """docs/reference/messages.md is up to date with tools/message_reference.py."""
     assert repository.read("docs/reference/messages.md") == message_reference.page()
 
 
 def test_every_kind_of_failure_is_explained() -> None:
-    """The reference of messages has one row with the code and the kind of each `failure`."""
+    """The reference of messages contains the code and kind of each `failure` once."""
     rows = [(kind.strip("`"), code.strip("`")) for code, kind, _ in message_reference.failures()]
     codes = codes_of(errors.PostroomError)
     for abstract in ("PostroomError", "ServiceError"):
@@ -151,7 +151,7 @@ def test_every_kind_of_failure_is_explained() -> None:
 
 
 def test_spf_records_are_merged_as_documented() -> None:
-    """Each row of the table in docs/guides/dns.md is a result of merging."""
+    """Each row of the table in docs/guides/dns.md is an actual result of merging."""
     page = repository.read("docs/guides/dns.md")
     rows = re.findall(r"^\| `(v=spf1 [^`]+)` \| `([^`]+)` \|$", page, re.MULTILINE)
     assert len(rows) >= 3

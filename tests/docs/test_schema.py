@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The definition's schema is valid, and accepts the same files as the reader."""
+"""The schema of the definition is valid, and accepts the same files as the reader."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SCHEMA: dict[str, Any] = json.loads(repository.read("schemas/definition.schema.j
 VALIDATOR = Draft202012Validator(SCHEMA)
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 ENTRIES = {"domains": "DomainEntry", "mailboxes": "MailboxEntry", "forwarders": "ForwarderEntry"}
-#: A definition with every key in each of its states.
+#: A definition with every key, in each of its states.
 WHOLE: dict[str, Any] = {
     "$schema": "a URL",
     "domains": [
@@ -61,13 +61,13 @@ WHOLE: dict[str, Any] = {
         {"name": "f2@one.example", "state": "absent", "members": [], "aliases": []},
     ],
 }
-#: What takes the place of each value in turn. The address and the domain occur nowhere else.
+#: Values that replace each value in turn. This address and domain occur nowhere else.
 VALUES: list[Any] = [
     *(None, True, False, 7, "", "@", [], {}, [None], {"name": 7}),
     *("new@one.example", "new.example", ["new@one.example"], ["new.example"]),
     *({"name": "new@one.example"}, {"name": "new.example"}, {"address": "new@one.example"}),
 ]
-#: More for some keys: elsewhere these might be names, and the schema leaves names to the reader.
+#: More values for some keys. Elsewhere they might be names, which the schema does not check.
 WORDS = {
     "state": ["present", "absent", "gone"],
     "expires": [
@@ -78,7 +78,7 @@ WORDS = {
 
 
 def places(data: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """Yield the path to each value inside of some data."""
+    """Yield the path to each value in the data."""
     inner = data.items() if isinstance(data, dict) else enumerate(data)
     for key, value in inner:
         yield (*path, key)
@@ -87,7 +87,10 @@ def places(data: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | 
 
 
 def variants() -> Iterator[Any]:
-    """Yield the definition with one value replaced or deleted, and each key with state absent."""
+    """Yield variants of the definition.
+
+    In each variant, one value is replaced or deleted, or a key is added to an absent object.
+    """
     for *path, last in places(WHOLE):
         for value in [*VALUES, *WORDS.get(str(last), ()), ...]:
             data = copy.deepcopy(WHOLE)
@@ -104,7 +107,7 @@ def variants() -> Iterator[Any]:
 
 
 def is_read(data: Any) -> bool:
-    """Return whether the reader accepts a file, given another that may have its members."""
+    """Return whether the reader accepts a file, if another one may provide its members."""
     try:
         read_definition([Source("one.yml", data)], NOW)
     except InvalidDefinition as error:
@@ -113,14 +116,14 @@ def is_read(data: Any) -> bool:
 
 
 def test_a_definition_of_the_first_release_is_valid() -> None:
-    """It has every key of that release."""
+    """A definition of the first release, with every key of that release, is still valid."""
     definition = repository.read_yaml("tests/docs/first_release_definition.yml")
     assert is_read(definition)
     assert VALIDATOR.is_valid(definition)
 
 
 def test_the_schema_and_the_reader_accept_the_same_files() -> None:
-    """A file is valid for an editor exactly if email_tenant accepts it, as far as shapes go."""
+    """The schema and email_tenant accept the same files, apart from the validity of names."""
     assert is_read(WHOLE)
     assert VALIDATOR.is_valid(WHOLE)
     files = [*VALUES, *variants()]
@@ -129,24 +132,24 @@ def test_the_schema_and_the_reader_accept_the_same_files() -> None:
 
 @pytest.mark.parametrize("section", ENTRIES)
 def test_the_schema_and_the_reader_know_the_same_keys(section: str) -> None:
-    """The reader lists the keys that it knows where it refuses another one."""
+    """The schema has the same keys as the reader, whose error message lists its keys."""
     name = "one.example" if section == "domains" else "m1@one.example"
     with pytest.raises(InvalidDefinition) as refusal:
         read_definition([Source("one.yml", {section: [{"name": name, "?": 0}]})], NOW)
     keys = SCHEMA["$defs"][ENTRIES[section]]["properties"].keys()
     assert set(refusal.value.problems[0].params["known"].split(", ")) == keys
-    # Otherwise the test above would not compare their values.
+    # Otherwise the previous test would not compare the values of these keys.
     assert {key for entry in WHOLE[section] if isinstance(entry, dict) for key in entry} == keys
     for key in keys:
         with pytest.raises(InvalidDefinition) as refusal:
             read_definition([Source("one.yml", {section: [{"name": name, key: 7}]})], NOW)
-        # Not the message for the entry as a whole.
+        # This excludes the message for the complete entry.
         kind = ENTRIES[section].removesuffix("Entry").lower()
         assert refusal.value.problems[0].params["expected"] != f"a {kind}"
 
 
 def test_the_schema_is_published() -> None:
-    """Its address is its place, and the reference and its examples follow from it."""
+    """The schema's address is its location, and the reference is generated from it."""
     repository_url = repository.read_yaml("galaxy.yml")["repository"]
     assert SCHEMA["$id"] == f"{repository_url}/raw/main/schemas/definition.schema.json"
     Draft202012Validator.check_schema(SCHEMA)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The docsite has every page and picture, its links work, and it fetches nothing."""
+"""The docsite contains every page and picture, its links work, and it loads nothing external."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _IN_STYLES = re.compile(r"(?:url\(|@import)\s*[\"']?((?:https?:)?//[^\"')\s]+)")
 
 @functools.cache
 def links(page: Path) -> list[tuple[str, str]]:
-    """Return the name of each element with an address, and the address."""
+    """Return the name and the address of each element with an address."""
     return [(tag, html.unescape(to)) for tag, to in _LINK.findall(page.read_text("utf-8"))]
 
 
@@ -39,13 +39,13 @@ def anchors(page: Path) -> set[str]:
 
 @pytest.fixture(scope="module")
 def pages() -> list[Path]:
-    """Return every page, except for the parts that only scripts use."""
+    """Return every page, except for those that only scripts use."""
     assert SITE.is_dir(), "build it first: nox -s docsite"
     return [file for file in SITE.rglob("*.html") if "_static" not in file.parts]
 
 
 def test_every_link_works(pages: list[Path]) -> None:
-    """Each file and anchor to which a page refers exists."""
+    """Each file and anchor that a page links to exists."""
     assert len(pages) > 20
     broken = []
     for page in pages:
@@ -61,7 +61,7 @@ def test_every_link_works(pages: list[Path]) -> None:
 
 
 def test_everything_has_its_page(pages: list[Path]) -> None:
-    """Modules, filters, inventory plugins, roles, guides and programs; playbooks have anchors."""
+    """All plugins, roles, guides and programs have a page, and playbooks have anchors."""
     plugins = [
         f"plugins/{file.stem}_{kind.rstrip('s')}"
         for kind in ("modules", "filter", "inventory")
@@ -77,7 +77,7 @@ def test_everything_has_its_page(pages: list[Path]) -> None:
 
 
 def test_nothing_is_fetched_from_elsewhere(pages: list[Path], browser: Browser) -> None:
-    """Styles, fonts and images are the site's own, and no script loads others."""
+    """Styles, fonts, images and scripts are loaded from the site itself."""
     styles = [file.read_text("utf-8") for file in SITE.rglob("*.css")]
     loads = [address for text in styles for address in _IN_STYLES.findall(text)]
     loads += [to for page in pages for tag, to in links(page) if tag not in ("a", "link")]
@@ -92,7 +92,7 @@ def test_nothing_is_fetched_from_elsewhere(pages: list[Path], browser: Browser) 
 
 
 def test_the_pictures_are_drawn(browser: Browser) -> None:
-    """The guide has each picture's source, and a browser draws them."""
+    """The guide contains the source of each picture, and a browser draws it."""
     text = repository.read("docs/explanation/architecture.md")
     blocks = re.findall(r"^```mermaid\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     files = (repository.ROOT / "docs" / "pictures").glob("*.mmd")

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A folder for playbooks that must not leak: everything that they write is in it."""
+"""A folder for playbooks that must not reveal secrets. It contains everything that they write."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PASSWORDS = {
 
 
 class Stage:
-    """A folder for everything that a run writes, beside one for its variables."""
+    """A folder for everything that a run writes, and one for its variables."""
 
     def __init__(self, folder: Path, faulty: RunningService, doomed: RunningService) -> None:
         self.services = (faulty, doomed)
@@ -53,16 +53,16 @@ class Stage:
 
     @property
     def secrets(self) -> list[str]:
-        """Every secret of the run."""
+        """All secrets of the run."""
         tokens = [service.token for service in self.services]
         return [*tokens, WRONG_TOKEN, *(p for passwords in PASSWORDS.values() for p in passwords)]
 
     def give(self, name: str, value: Any) -> None:
-        """Add a variable for the playbooks."""
+        """Set a variable for the playbooks."""
         self._variables[name] = value
 
     def play(self, playbook: str, **more: str) -> Run:
-        """Run a playbook with the highest verbosity, and keep what it prints."""
+        """Run a playbook with the highest verbosity, and store its output."""
         self._file.write_text(json.dumps(self._variables), "utf-8")
         folder = self.run_folder
         for made in ("tmp", "home", "async"):

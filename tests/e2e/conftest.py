@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the end-to-end tests share: one service for all of them, wiped before each."""
+"""Fixtures for the end-to-end tests: a shared service, and an empty tenant for each test."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ __all__ = ["direct", "recorder", "service", "site"]
 
 @pytest.fixture
 def desk(tmp_path: Path, site: Site) -> Desk:
-    """Give a folder to run playbooks in, for an empty tenant."""
+    """Return a folder in which playbooks are run on an empty tenant."""
     return Desk(tmp_path, site.url, site.token)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Run a playbook with tasks in Ansible's worker, and with modules, and tell what came of each."""
+"""Run a playbook both in Ansible's worker and with modules, and compare the results."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ OFF = {"POSTROOM_IN_PROCESS": "0"}
 
 _TASK = re.compile(r"TASK \[(.*)\] \*")
 _TOLD = re.compile(r"<[\w.]+> [\w.]*email_\w+ runs (.+)$")
-#: What -vvv tells of how a task is run: both ways do that differently, and are to.
+#: Lines at -vvv about how a task is run, which differ between the two ways on purpose.
 _OF_THE_WAY = re.compile(r"<[\w.]+> |Using module file |Pipelining is |redirecting |$")
-#: A new domain has a new key, whose last piece in a TXT record may be short.
+#: The last string of a new domain's DKIM key in the TXT record. It may be short.
 _UNSTABLE = re.compile(r"[A-Za-z0-9+/]{60,}={0,2}")
 
 
 @dataclass(frozen=True)
 class Way:
-    """What came of a playbook that was run in one of the ways."""
+    """The result of running a playbook in one of the ways."""
 
     run: Run
     results: Mapping[str, list[Any]]
 
     @property
     def told(self) -> dict[str, list[str]]:
-        """What was said at -vvv of how each task is run, once for each time."""
+        """The lines at -vvv about how each task was run."""
         found: dict[str, list[str]] = {}
         task = ""
         for line in self.run.output.splitlines():
@@ -54,14 +54,14 @@ class Way:
 
     @property
     def shown(self) -> list[str]:
-        """What was printed beside."""
+        """The rest of the output."""
         return [
             _stable(line) for line in self.run.output.splitlines() if not _OF_THE_WAY.match(line)
         ]
 
 
 class Stage:
-    """A folder and variables to run playbooks with, over a tenant that is empty each time."""
+    """A folder and variables for playbooks that start with an empty tenant."""
 
     def __init__(self, folder: Path, site: Site, variables: Mapping[str, Any]) -> None:
         self._folder = folder
@@ -80,7 +80,7 @@ class Stage:
         self._inventory.write_text(json.dumps({"all": {"hosts": hosts}}), "utf-8")
 
     def run(self, playbook: Path, *options: str, **settings: str) -> Way:
-        """Run a playbook from the beginning."""
+        """Run a playbook on an empty tenant."""
         self._site.clear()
         events = self._folder / "events.jsonl"
         events.unlink(missing_ok=True)
@@ -97,26 +97,26 @@ class Stage:
         return Way(done, _by_task(events))
 
     def both(self, playbook: Path, *options: str, **settings: str) -> tuple[Way, Way]:
-        """Run a playbook with tasks in the worker, and with modules."""
+        """Run a playbook in the worker, and then with modules."""
         here = self.run(playbook, *options, **settings)
         return here, self.run(playbook, *options, **settings, **OFF)
 
 
 def tasks_of(playbook: str) -> list[str]:
-    """Return the names of a playbook's tasks that run modules of the collection."""
+    """Return the names of the tasks that run the collection's modules."""
     plays = yaml.safe_load((PLAYBOOKS / playbook).read_text("utf-8"))
     return [task["name"] for play in plays for task in play["tasks"]]
 
 
 def without(value: Any, *keys: str) -> Any:
-    """Return results without values that no two runs have in common."""
+    """Return results without values that differ between runs."""
     if isinstance(value, dict):
         return {key: without(one, *keys) for key, one in value.items() if key not in keys}
     return [without(one, *keys) for one in value] if isinstance(value, list) else value
 
 
 def _stable(text: str) -> str:
-    """Return a text without what no two runs have in common."""
+    """Return a text without parts that differ between runs."""
     return _UNSTABLE.sub("KEY", text)
 
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bad input and bad services fail with a message that names the object, and change nothing."""
+"""Bad input and failing services cause an error that names the object, and change nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Bad = tuple[str, dict[str, Any], tuple[str, ...]]
 
 
 def new(name: str = NEW, **more: Any) -> dict[str, Any]:
-    """Return the options of a valid new mailbox, but for its name."""
+    """Return the options of a new mailbox, except for its name."""
     return {"name": name, "passwords": PASSWORDS, **more}
 
 
@@ -41,7 +41,7 @@ REFUSED: list[Bad] = [
     (MAILBOX, new(api_token="a-token-of-none"), (NEW, "401", "api_token")),
     (TENANT, {"mailboxes": [{"name": ANN, "password": PASSWORDS[0]}]}, ("mailboxes[0].password",)),
 ]
-#: The same; an earlier task may create what is missing, so check mode only warns.
+#: The same for objects that an earlier task may create, so that check mode only warns.
 MISSING: list[Bad] = [
     (MAILBOX, new("new@no.example"), ("no.example",)),
     (ALIAS, {"address": "hi@no.example", "mailbox": ANN}, ("no.example",)),
@@ -53,7 +53,7 @@ MISSING: list[Bad] = [
 
 @pytest.fixture(scope="module")
 def inhabited(service: RunningService, recorder: Recorder) -> Iterator[Site]:
-    """Return a tenant that all tests of this file share, since none of them may change it."""
+    """Return a tenant that all tests in this file share, because none of them may change it."""
     site = Site(service.url, service.token, recorder)
     site.clear()
     site.create("one.example", "two.example")
@@ -68,7 +68,7 @@ def inhabited(service: RunningService, recorder: Recorder) -> Iterator[Site]:
 
 @pytest.mark.parametrize("bad", [*REFUSED, *MISSING], ids=lambda bad: f"{bad[0]}-{bad[2][0]}")
 def test_bad_input(inhabited: Site, bad: Bad) -> None:
-    """The message names the object or option; nothing is written, and check mode agrees."""
+    """An error names the object or option, and nothing is written in either mode."""
     module, options, named = bad
     before = inhabited.listing()
     with inhabited.recorder.forbidding_writes():
@@ -77,14 +77,14 @@ def test_bad_input(inhabited: Site, bad: Bad) -> None:
     assert (result["failed"], result["changed"]) == (True, False)
     assert all(name in result["msg"] for name in named), result["msg"]
     assert predicted["failed"] is (bad in REFUSED)
-    # The form of a warning depends on the ansible-core.
+    # The format of a warning depends on the version of ansible-core.
     shown = predicted["msg"] if predicted["failed"] else str(predicted["warnings"])
     assert all(name in shown for name in named)
     assert inhabited.listing() == before
 
 
 def failure_of(site: Site, **options: Any) -> str:
-    """Run a task that must fail alike in both modes, and return its message."""
+    """Run a task that must fail in both modes with the same message, and return the message."""
     task = new(retries=0, **options)
     predicted, done = (site.run(MAILBOX, check=mode, **task) for mode in (True, False))
     assert predicted == done
@@ -94,7 +94,7 @@ def failure_of(site: Site, **options: Any) -> str:
 
 
 def test_unreachable_services(site: Site, service: RunningService, tmp_path: Path) -> None:
-    """An unknown host, HTTPS to a plain port, and a killed service all fail."""
+    """An unknown host, HTTPS on an HTTP port and a stopped service all cause an error."""
     for url in ("http://mail.invalid", service.url.replace("http:", "https:")):
         message = failure_of(site, api_url=url)
         assert f"{url} can't be reached while reading {NEW}" in message
@@ -106,7 +106,7 @@ def test_unreachable_services(site: Site, service: RunningService, tmp_path: Pat
 
 
 def test_certificates(site: Site, tmp_path: Path) -> None:
-    """An untrusted certificate fails before the token is sent; ca_path makes it trusted."""
+    """With an untrusted certificate the token is not sent, unless ca_path makes it trusted."""
     authority = Authority(tmp_path)
     certificate, key = authority.certificate("IP:127.0.0.1")
     arguments = ["--tls-cert", str(certificate), "--tls-key", str(key)]

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""No password and no token shows anywhere: output, events, logs, temporary files, databases."""
+"""No password or token appears in output, events, logs, temporary files or databases."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ansible_collections.postroom.email.tests.e2e.canary_stage import PASSWORDS,
 from ansible_collections.postroom.email.tests.support.secrets import leaks
 from ansible_collections.postroom.email.tests.support.service import running_service
 
-#: In no option, so that only the error itself can hide it.
+#: A secret that is in no option, so that only the error itself can hide it.
 STRAY = "stray-secret-FOXTROT-6612"
 FAULTS = (
     "rate429=0.05,retry_after=0,error_before=0.05,error_after=0.08,reset_before=0.05,"
@@ -29,13 +29,13 @@ DEFINITION = {
     "forwarders": [{"name": "team@two.example", "members": ["ann@one.example"]}],
 }
 ENTRY = "mailboxes:\n  - name: ann@one.example\n"
-#: Files with a password where none may be, by their endings.
+#: Files with a misplaced password, by name extension.
 MISTAKES = [
     ("yml", f"{ENTRY}    passwords: [{STRAY}, {STRAY}]\n"),
     ("yml", f"passwords:\n  ann@one.example: {STRAY}\n"),
     ("yml", f"mailboxes:\n  - ann@one.example {STRAY}\n"),
     ("yml", f"{ENTRY}    password: {STRAY}\n    password: {STRAY}\n"),
-    # YAML reads these as an alias, a tag, a quoted text and so on.
+    # YAML parses these as an alias, a tag, a quoted string and so on.
     *(("yml", f"{ENTRY}    password: {sign}{STRAY}\n") for sign in ("*", "!!", "@", '"', "{", "|")),
     ("yml", STRAY),
     ("json", f'{{"mailboxes": [{{"password": "{STRAY}'),
@@ -46,7 +46,7 @@ MISTAKES = [
 @pytest.fixture
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """Run a service that often fails, and one that the playbook kills."""
-    # The path is short, since Ansible puts Unix sockets below it.
+    # The path is short, because Ansible creates Unix sockets in it.
     folder = tmp_path_factory.mktemp("stage")
     definition = folder / "tenant.yml"
     definition.write_text(yaml.safe_dump(DEFINITION), "utf-8")
@@ -75,7 +75,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     ],
 )
 def test_no_secret_shows(playbook: str, in_process: str, stage: Stage) -> None:
-    """Tasks fail in every way, at -vvvv, and a service is killed: no trace holds a secret."""
+    """No secret is found after tasks fail in many ways at -vvvv and a service is killed."""
     played = stage.play(playbook, POSTROOM_IN_PROCESS=in_process)
     assert (played.status, played.recap.failed) == (0, 0), played.output
     way = " runs in process " if in_process == "1" else " POSTROOM_IN_PROCESS is off"
@@ -88,9 +88,9 @@ def test_no_secret_shows(playbook: str, in_process: str, stage: Stage) -> None:
 
 @pytest.mark.full
 def test_a_leak_would_be_found(stage: Stage) -> None:
-    """The control: secrets that a playbook prints are found in output, events and log."""
+    """As a control, secrets that a playbook prints are found in the output, events and log."""
     stage.play("leak.yml")
     for place in (stage.output, stage.events, stage.log):
         assert leaks(PASSWORDS["bob@one.example"], [place]), place
-    # A label hides an item on the screen only.
+    # A loop label only hides an item on the screen.
     assert leaks(PASSWORDS["ann@one.example"], [stage.events])

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Random tenants converge to random definitions, whatever the service does meanwhile."""
+"""Random tenants converge to random definitions despite a failing service."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ansible_collections.postroom.email.tests.support.site import Api, Site
 
 Definition = dict[str, list[Any]]
 
-#: Each with tenants of its own.
+#: The number of tenants for each kind of fault.
 SCHEDULES = {
     "all": "latency=0ms-3ms,rate429=0.06,retry_after_form=both,error_before=0.06,error_after=0.06,"
     "reset_before=0.05,reset_after=0.05,truncate=0.05,status=500/502/503/504,seed=1",
@@ -34,7 +34,7 @@ TENANTS = 20
 MAX_RUNS = 25
 HOME, AWAY, NEW, STILL = "home.example", "away.example", "new.example", "still.example"
 PASSWORD = "correct-horse/battery#staple"
-#: Out of the scope of every definition, though it forwards to addresses in it.
+#: Objects outside of every definition, one of which forwards to addresses inside.
 BYSTANDERS: Definition = {
     "domains": [STILL],
     "mailboxes": [{"name": f"m1@{STILL}", "aliases": [f"a1@{STILL}"]}],
@@ -51,13 +51,13 @@ DEFAULTS: dict[str, Any] = {
     "purge": ["alias", "mailbox", "forwarder"],
     "scope": [f"*@{HOME}", f"*@{AWAY}", f"*@{NEW}"],
 }
-#: Special to YAML, to templates or to URLs.
+#: Characters that are special in YAML, templates or URLs.
 ODD = ("null", "1e3", "o'neil", "*a", "{{x}}", "#tag", "a/b", "=", "~")
 INTERRUPTED = (errors.Incomplete, errors.ServiceError)
 
 
 def random_definition(rng: Random, domains: list[str]) -> Definition:
-    """Return a definition without conflicts: each alias has one owner, forwarders form no loop."""
+    """Return a definition in which each alias has one owner and forwarders form no loop."""
 
     def named(letter: str) -> list[str]:
         names = [f"{letter}{n}@{domain}" for n in "123" for domain in domains]
@@ -85,7 +85,7 @@ def random_definition(rng: Random, domains: list[str]) -> Definition:
 
 
 def rows_of(*definitions: Definition) -> dict[str, dict[str, Any]]:
-    """Return definitions as the service lists them."""
+    """Return the objects of definitions in the format of the API."""
     rows: dict[str, dict[str, Any]] = {}
     for definition in definitions:
         for name in definition["domains"]:
@@ -101,14 +101,14 @@ def rows_of(*definitions: Definition) -> dict[str, dict[str, Any]]:
 
 
 def fill(api: Api, *definitions: Definition) -> None:
-    """Make a tenant hold exactly the objects of definitions, past the client."""
+    """Create exactly the objects of definitions, without the client under test."""
     api.clear()
     for name, row in sorted(rows_of(*definitions).items(), key=lambda item: "@" in item[0]):
         api.create(name, sorted(row.get("emails", ())), sorted(row.get("members", ())))
 
 
 def passwords_of(definition: Definition) -> dict[str, str]:
-    """Return a password for each mailbox."""
+    """Return a password for each mailbox in a definition."""
     return {entry["name"]: PASSWORD for entry in definition["mailboxes"]}
 
 
@@ -117,7 +117,7 @@ def _shortly(seconds: float) -> None:
 
 
 class Rig:
-    """A tenant seen through two services over one database, one of which fails."""
+    """A tenant behind two services with the same database, one of which fails."""
 
     def __init__(self, calm: RunningService, faulty: RunningService) -> None:
         self.api = Api(calm.url, calm.token)
@@ -127,7 +127,7 @@ class Rig:
     def run(
         self, definition: Definition, *, faults: bool = False, retries: int = 4, check: bool = False
     ) -> Outcome:
-        """Converge the tenant through one of the two services, with short waits."""
+        """Converge the tenant through one of the services, with short waits."""
         sender = self._senders[faults]
         client = Client(sender, timeout=60, retries=retries, verify_delay=0.002, sleep=_shortly)
         options = {**DEFAULTS, **definition, "passwords": passwords_of(definition)}
@@ -142,7 +142,7 @@ class Rig:
 
 @pytest.fixture
 def rig(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
-    """Run the two services."""
+    """Return a tenant behind the two services."""
     calm_place, faulty_place = tmp_path_factory.mktemp("calm"), tmp_path_factory.mktemp("faulty")
     faults = f"{request.param},retry_after=0"
     with (
@@ -157,7 +157,7 @@ def rig(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 @pytest.mark.full
 @pytest.mark.parametrize("rig", SCHEDULES.values(), indirect=True, ids=SCHEDULES)
 def test_random_tenants_converge(rig: Rig, request: pytest.FixtureRequest) -> None:
-    """Runs under faults end exactly as declared, and leave unchanged objects alone throughout."""
+    """Runs with faults end in the declared state and never change other objects."""
     for seed in range(TENANTS):
         rng = Random(f"{request.node.name}-{seed}")  # noqa: S311 - any tenant will do
         start = random_definition(rng, [HOME, AWAY])
@@ -167,7 +167,7 @@ def test_random_tenants_converge(rig: Rig, request: pytest.FixtureRequest) -> No
         unchanged = {name: row for name, row in before.items() if after.get(name) == row}
         for run in range(MAX_RUNS):
             try:
-                # The first runs give up soon, so that there is something for the next to finish.
+                # The first runs have few retries, so that later runs have something left to do.
                 rig.run(wanted, faults=True, retries=min(run, 4))
             except INTERRUPTED as error:
                 assert_accounts(error)
@@ -181,7 +181,7 @@ def test_random_tenants_converge(rig: Rig, request: pytest.FixtureRequest) -> No
 
 
 def assert_accounts(error: errors.PostroomError) -> None:
-    """Assert that an incomplete run reports the outcome of each object once."""
+    """Assert that an incomplete run reports each object's outcome once."""
     if not isinstance(error, errors.Incomplete):
         return
     outcomes = [row["outcome"] for row in error.details["results"]]
@@ -195,7 +195,7 @@ def assert_accounts(error: errors.PostroomError) -> None:
     "seed", [0, *(pytest.param(n, marks=pytest.mark.full) for n in range(1, 20))]
 )
 def test_an_export_is_the_definition_of_its_tenant(site: Site, seed: int) -> None:
-    """A tenant made from a definition is exported as it, and applying that changes nothing."""
+    """The export of a tenant equals its definition, and applying it changes nothing."""
     rng = Random(seed)  # noqa: S311 - any tenant will do
     definition: dict[str, Any] = random_definition(rng, [HOME, AWAY, "xn--bcher-kva.example"])
     result = site.run("email_tenant", **definition, passwords=passwords_of(definition))

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The collection's playbooks converge, drift, export, add_alias, remove_alias and forwarder."""
+"""The playbooks converge, drift, export, add_alias, remove_alias and forwarder."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ansible_collections.postroom.email.tests.support.desk import Desk, words
 from ansible_collections.postroom.email.tests.support.site import Site
 
 PASSWORD = "correct-horse/battery#staple"
-#: Special to YAML, to templates, to shells or to patterns.
+#: Names with characters that are special in YAML, templates, shells or patterns.
 ODD = ("null", "1e3", "~", "*a", "{{x}}", "#tag", "o'neil", "&a")
 
 
 def assert_refused(desk: Desk, playbook: str, variable: str, **given: object) -> None:
-    """Assert that a playbook fails, and that the message names the variable at fault."""
+    """Assert that a playbook fails, and that the message names the wrong variable."""
     done = desk.play(playbook, **given)
     assert done.status == 2, done.output
     assert variable in words(done)
@@ -25,7 +25,7 @@ def assert_refused(desk: Desk, playbook: str, variable: str, **given: object) ->
 
 @pytest.mark.matrix
 def test_a_round_trip(desk: Desk, site: Site) -> None:
-    """An export shows no drift and converges without a change, whatever the names."""
+    """An exported definition shows no drift and converges without a change."""
     site.create("one.example", "xn--bcher-kva.example")
     site.create("ann@one.example", emails=["ann@one.example", *(f"{o}@one.example" for o in ODD)])
     site.create("all@one.example", members=["ann@one.example", "{{x}}@far.example"])
@@ -49,7 +49,7 @@ def test_a_round_trip(desk: Desk, site: Site) -> None:
 
 @pytest.mark.full
 def test_an_export_overwrites_only_on_request(desk: Desk, site: Site) -> None:
-    """With mail_overwrite the file is replaced, by the chosen domains and with the chosen mode."""
+    """An export only replaces a file if mail_overwrite is set."""
     site.create("one.example", "two.example", "ann@two.example")
     desk.save("mine.yml", "mine")
     assert_refused(desk, "export", "mail_definition_file", mail_definition_file="")
@@ -79,7 +79,7 @@ def test_an_export_overwrites_only_on_request(desk: Desk, site: Site) -> None:
 
 
 def test_drift_is_reported_with_its_direction(desk: Desk, site: Site) -> None:
-    """Drift fails the run, is written to the report file, and patterns exclude names from it."""
+    """Drift fails the run and is written to the report file, except for ignored names."""
     site.create("one.example", "old.example", "zoe@old.example", "bob@one.example")
     site.create("xn--bcher-kva.example", "eve@xn--bcher-kva.example")
     site.create("ann@one.example", emails=["ann@one.example", "hi@one.example", "ho@one.example"])
@@ -95,7 +95,7 @@ def test_drift_is_reported_with_its_direction(desk: Desk, site: Site) -> None:
     given: dict[str, object] = {
         "mail_definition_files": "tenant.yml, more.yml",
         "mail_report_file": "drift.txt",
-        # Names are compared in any spelling, and a dot in a pattern is a dot.
+        # Names match in any spelling, and a dot in a pattern only matches a dot.
         "mail_ignore": ["Bücher.example", "*@bücher.example", "z*.old"],
     }
     with site.recorder.forbidding_writes():
@@ -111,12 +111,12 @@ def test_drift_is_reported_with_its_direction(desk: Desk, site: Site) -> None:
         "there, not declared: domain old.example",
         "there, not declared: mailbox zoe@old.example",
     }
-    # Once in the report, and again with the failure.
+    # The line is in the report and in the error message.
     assert all(done.output.count(line) > 1 for line in report)
 
 
 def test_converge_applies_only_the_reviewed_plan(desk: Desk, site: Site) -> None:
-    """Another plan and a purge beyond its limit are refused; check mode prints the digest."""
+    """Converging refuses a plan that differs from the reviewed one, or that purges too much."""
     site.create("one.example", "bob@one.example")
     desk.save("tenant.yml", {"domains": ["one.example"], "mailboxes": ["ann@one.example"]})
     given: dict[str, object] = {
@@ -130,7 +130,7 @@ def test_converge_applies_only_the_reviewed_plan(desk: Desk, site: Site) -> None
     assert done.status == 0, done.output
     assert "create: 1, update: 0, delete: 1, unchanged: 1" in done.output
     (digest,) = re.findall(r"plan_digest: (v2:sha256:\w+)", done.output)
-    # For the next step of a workflow.
+    # The result is for the next step of a workflow.
     assert f'"mail_expected_plan": "{digest}"' in done.output
     with site.recorder.forbidding_writes():
         other = {**given, "mail_expected_plan": f"v2:sha256:{0:064}"}
@@ -143,7 +143,7 @@ def test_converge_applies_only_the_reviewed_plan(desk: Desk, site: Site) -> None
 
 @pytest.mark.matrix
 def test_messages_name_the_variables_that_work(desk: Desk, site: Site) -> None:
-    """An option's name, a misspelled variable and another playbook's variable give warnings."""
+    """Messages use the playbook's variable names, and warn of unknown or misspelled variables."""
     site.create("one.example", "bob@one.example")
     desk.save("tenant.yml", {"domains": ["one.example"]})
     given: dict[str, object] = {"mail_definition_files": "tenant.yml", "mail_purge": "mailbox"}
@@ -152,9 +152,9 @@ def test_messages_name_the_variables_that_work(desk: Desk, site: Site) -> None:
     assert done.status == 2, done.output
     for expected in (
         "declare them. Set scope with mail_scope, max_deletions with mail_max_deletions.",
-        "variable max_deletions is not used: it is an option. Set mail_max_deletions.",
+        "variable max_deletions is not used, because it is an option. Set mail_max_deletions.",
         "No playbook uses the variable mail_max_deletion. Did you mean mail_max_deletions?",
-        "variable mail_alias is not used here, only in: add_alias, remove_alias.",
+        "variable mail_alias is not used here. It is only used in: add_alias, remove_alias.",
     ):
         assert expected in words(done), done.output
     done = desk.play("converge", mail_max_deletions=1, **given)
@@ -177,7 +177,7 @@ def test_messages_name_the_variables_that_work(desk: Desk, site: Site) -> None:
 def test_purge_limits_of_converge(
     given: dict[str, object], stays: bool, shown: str, desk: Desk, site: Site
 ) -> None:
-    """An empty scope and a limit of 0 purge nothing; an unanswered question sets no limit."""
+    """With an empty scope or a limit of 0 nothing is purged, and a blank answer sets no limit."""
     site.create("one.example", "bob@one.example")
     desk.save("tenant.yml", {"domains": ["one.example"]})
     wanted = {"mail_definition_files": "tenant.yml", "mail_purge": ["mailbox"]}
@@ -188,7 +188,7 @@ def test_purge_limits_of_converge(
 
 @pytest.mark.full
 def test_wrong_answers_name_their_variables(desk: Desk, site: Site) -> None:
-    """The message names the playbook's variable, not the option of the role or the module."""
+    """Error messages name the playbook's variable, not the option of the role or module."""
     desk.save("tenant.yml", {"domains": []})
     (desk.folder / "logs").mkdir()
     slips: list[tuple[str, str, object]] = [
@@ -224,7 +224,7 @@ def test_wrong_answers_name_their_variables(desk: Desk, site: Site) -> None:
 
 
 def test_one_alias_comes_and_goes(desk: Desk, site: Site) -> None:
-    """An alias is added once, is not taken from another mailbox, and is removed."""
+    """The playbooks add an alias, refuse to take it from another mailbox, and remove it."""
     site.create("one.example", "ann@one.example")
     site.create("bob@one.example", emails=["bob@one.example", "ho@one.example"])
     given = {"mail_alias": "hi@one.example\n", "mail_mailbox": " ann@one.example"}
@@ -242,7 +242,7 @@ def test_one_alias_comes_and_goes(desk: Desk, site: Site) -> None:
 
 @pytest.mark.full
 def test_an_alias_moves_on_request(desk: Desk, site: Site) -> None:
-    """Without mail_move a taken alias is refused; absent mailboxes and domains are named."""
+    """An alias of another mailbox is only moved if mail_move is set."""
     site.create("one.example", "ann@one.example")
     site.create("bob@one.example", emails=["bob@one.example", "hi@one.example"])
     given = {"mail_alias": "hi@one.example", "mail_mailbox": "ann@one.example"}
@@ -255,7 +255,7 @@ def test_an_alias_moves_on_request(desk: Desk, site: Site) -> None:
 
 
 def test_one_forwarder_comes_and_goes(desk: Desk, site: Site) -> None:
-    """Members are a list or a survey's text, and replace the old ones unless told otherwise."""
+    """A forwarder's members can be a list or text, and replace the old ones by default."""
     site.create("one.example", "ann@one.example")
     team = {"mail_forwarder": " all@one.example\n"}
     desk.play("forwarder", **team, mail_members=["ann@one.example", "x@far.example"])

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every module passes {create, modify, delete} x {check, real} x {first, again}."""
+"""Every module passes {create, modify, delete} x {check, real run} x {first, second run}."""
 
 from __future__ import annotations
 
@@ -19,39 +19,39 @@ ALL, LATER = "all@new.example", "later@new.example"
 
 @dataclass(frozen=True)
 class Operation:
-    """A task, and what must be there after it beside what it found and did not name."""
+    """A task, and the objects it leaves besides those that it does not name."""
 
     options: dict[str, Any]
     adds: list[dict[str, Any]] = field(default_factory=list)
     removes: tuple[str, ...] = ()
 
     def applied_to(self, listing: dict[str, Any]) -> dict[str, Any]:
-        """Return the listing as the task must leave it."""
+        """Return the tenant's objects as the task must leave them."""
         kept = {name: shape for name, shape in listing.items() if name not in self.removes}
         return {**kept, **{shape["name"]: shape for shape in self.adds}}
 
 
 def domain(name: str) -> dict[str, Any]:
-    """Return the wire's shape of a domain."""
+    """Return a domain in the API's format."""
     return {"id": name, "name": name, "type": "domain"}
 
 
 def mailbox(name: str, *aliases: str) -> dict[str, Any]:
-    """Return the wire's shape of a mailbox."""
+    """Return a mailbox in the API's format."""
     emails = frozenset({name, *aliases})
     return {"id": name, "name": name, "type": "individual", "emails": emails}
 
 
 def forwarder(name: str, *members: str, aliases: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return the wire's shape of a forwarder."""
+    """Return a forwarder in the API's format."""
     return {**mailbox(name, *aliases), "members": frozenset(members)}
 
 
-#: How each module creates, modifies and deletes.
+#: The operations by which each module creates, modifies and deletes objects.
 LIVES = {
     "email_domain": [
         Operation({"name": "new.example"}, [domain("new.example")]),
-        # A domain has nothing to modify but what it holds.
+        # Nothing about a domain can be modified, except what it contains.
         Operation(
             {"name": "two.example", "state": "absent", "force": True},
             [mailbox(ANN, "info@one.example")],
@@ -129,7 +129,7 @@ LIVES = {
                 ),
             ],
         ),
-        # An alias moves to another mailbox, one is declared absent, one has expired.
+        # One alias moves to another mailbox, one is declared absent, and one has expired.
         Operation(
             {
                 "domains": ["new.example"],
@@ -173,7 +173,7 @@ LIVES = {
 
 @pytest.fixture
 def inhabited(site: Site) -> Site:
-    """Return a tenant that holds something of each kind, for tasks to leave alone."""
+    """Return a tenant that contains an object of each kind, which tasks must not change."""
     site.create("one.example", "two.example")
     site.create(ANN, emails=[ANN, "info@one.example", "ann@two.example"])
     site.create(BOB, "cat@two.example")
@@ -183,14 +183,14 @@ def inhabited(site: Site) -> Site:
 
 
 def test_the_recorder_keeps_writes_back(site: Site) -> None:
-    """A write while writes are forbidden fails the test and does not reach the service."""
+    """A forbidden write fails the test and does not reach the service."""
     with pytest.raises(AssertionError, match="POST"), site.recorder.forbidding_writes():
         assert site.run("email_domain", name="one.example")["failed"] is True
     assert site.listing() == {}
 
 
 def check(site: Site, module: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Run a task in check mode, where a write at the transport fails the test."""
+    """Run a task in check mode, and fail the test if it sends a write."""
     with site.recorder.forbidding_writes():
         result = site.run(module, check=True, **options)
     assert site.recorder.take(), "no request was sent"
@@ -199,7 +199,7 @@ def check(site: Site, module: str, options: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("module", LIVES)
 def test_twelve_steps(inhabited: Site, module: str) -> None:
-    """Check mode predicts each operation, a real run does it, and a second run changes nothing."""
+    """Check mode predicts each operation, a real run performs it, and another changes nothing."""
     for operation in LIVES[module]:
         before = inhabited.listing()
         predicted = check(inhabited, module, operation.options)
@@ -224,7 +224,7 @@ SPELLINGS = [U_LABEL, "BÜCHER.Example", "XN--BCHER-KVA.EXAMPLE", "bu\u0308cher.
 
 
 def spelled(domain: str) -> list[tuple[str, dict[str, Any]]]:
-    """Return tasks that create one object of each kind, with the domain in one spelling."""
+    """Return tasks that create an object of each kind, with the domain in one spelling."""
     members = [f"Ann@{domain}", "X@exämple.example"]
     return [
         ("email_domain", {"name": domain}),
@@ -235,7 +235,7 @@ def spelled(domain: str) -> list[tuple[str, dict[str, Any]]]:
 
 
 def test_every_spelling_is_the_same_name(site: Site) -> None:
-    """Objects created in one spelling are found in every other, and shown in the task's own."""
+    """An object that was created in one spelling of its domain is found in every other."""
     for module, options in spelled(SPELLINGS[1]):
         predicted = site.run(module, check=True, **options)
         assert site.run(module, **options) == predicted

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The domains of a tenant as an inventory, as ansible-inventory and playbooks read it."""
+"""The inventory plugin with ansible-inventory and playbooks."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ CACHED = {"cache": True, "cache_plugin": "ansible.builtin.jsonfile", "cache_conn
 
 
 class Inventory:
-    """A folder with an inventory file, and the tenant that it is of."""
+    """A folder with an inventory file for a tenant."""
 
     def __init__(self, folder: Path, site: Site) -> None:
         self.folder = folder
         self.file = folder / "email_domains.yml"
         self.env = environment(folder, POSTROOM_API_URL=site.url, POSTROOM_API_TOKEN=site.token)
-        # A file that can't be parsed is an error, and not an empty inventory with a warning.
+        # An invalid file causes an error instead of an empty inventory with a warning.
         self.env["ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED"] = "true"
 
     def save(self, **options: Any) -> None:
@@ -39,12 +39,12 @@ class Inventory:
         self.file.write_text(yaml.safe_dump(data), "utf-8")
 
     def ask(self, *arguments: str, program: str = "inventory") -> Run:
-        """Run ansible-inventory, or another of Ansible's programs, with the inventory."""
+        """Run ansible-inventory, or another Ansible program, with the inventory."""
         command = [sys.executable, "-m", "ansible", program, "-i", str(self.file), *arguments]
         return run(command, self.env, self.folder)
 
     def listing(self) -> dict[str, Any]:
-        """Return the whole inventory."""
+        """Return the complete inventory."""
         done = self.ask("--list")
         assert done.status == 0, done.output
         found: dict[str, Any] = json.loads(done.output)
@@ -58,7 +58,7 @@ class Inventory:
 
 @pytest.fixture
 def inventory(tmp_path: Path, site: Site) -> Inventory:
-    """Return a folder, and a tenant with two domains."""
+    """Return a folder with an inventory file for a tenant with two domains."""
     site.create("one.example", "two.example", "bob@one.example")
     site.create("ann@one.example", emails=["ann@one.example", "hi@two.example"])
     site.create("all@one.example", members=["ann@one.example"])
@@ -68,7 +68,7 @@ def inventory(tmp_path: Path, site: Site) -> Inventory:
 
 @pytest.mark.matrix
 def test_domains_are_hosts(inventory: Inventory, site: Site) -> None:
-    """Each domain is a host with its variables, and goes into groups by them."""
+    """Each domain is a host with variables, which determine its groups."""
     inventory.save(
         strict=True,
         compose={"dns_domains": "[email_domain]"},
@@ -95,7 +95,7 @@ def test_domains_are_hosts(inventory: Inventory, site: Site) -> None:
 @pytest.mark.full
 @pytest.mark.matrix
 def test_the_token_of_the_file_takes_precedence(inventory: Inventory, site: Site) -> None:
-    """A lookup or a vault may give the token, which is shown nowhere, not even at -vvvv."""
+    """The token in the file takes precedence and is never shown, even at -vvvv."""
     token = inventory.env.pop("POSTROOM_API_TOKEN")
     inventory.env["MAIL_TOKEN"] = token
     inventory.save(
@@ -120,7 +120,7 @@ def test_the_token_of_the_file_takes_precedence(inventory: Inventory, site: Site
 
 @pytest.mark.full
 def test_cached_domains_are_not_read_again(inventory: Inventory, site: Site) -> None:
-    """A flush, other options, another token and a tampered cache make the plugin ask again."""
+    """Cached domains are reused unless the options, the token or the cache have changed."""
     inventory.save(**CACHED)
     assert inventory.hosts() == ["one.example", "two.example"]
     assert len(site.recorder.take()) == 1
@@ -145,7 +145,7 @@ def test_cached_domains_are_not_read_again(inventory: Inventory, site: Site) -> 
 
 
 def test_the_documented_examples_work(inventory: Inventory, site: Site) -> None:
-    """Both files of the plugin's documentation make the hosts and groups that they promise."""
+    """Both documented example files produce the hosts and groups that their comments promise."""
     plain, grouped = yaml.safe_load_all(EXAMPLES)
     site.create("example.com", "x.test.example")
     inventory.env["MAIL_TOKEN"] = site.token

@@ -20,25 +20,25 @@ ANN, BOB, CAT, DAN = (f"{name}@{DOMAIN}" for name in ("ann", "bob", "cat", "dan"
 TEAM, SOLO, BOTH, OTHER = (f"{name}@{DOMAIN}" for name in ("team", "solo", "both", "other"))
 HI, HO = f"hi@{DOMAIN}", f"ho@{DOMAIN}"
 OLD = "of no interest"
-#: Looks like a template, and has what YAML, JSON and shells care for.
+#: A password that looks like a template, with special characters of YAML, JSON and shells.
 PASSWORD = "{{ 7 * 7 }}'\"\\#: canary-HOTEL-4471"
 MORE = ["canary-JULIET: 'with', \"all\"\\n", "canary-KILO-second-one"]
 STRAY = "stray-secret-LIMA-9083"
 NOT_TODAY = problem(422, "Not today.")
-#: As a survey's answers come.
+#: Values as a survey passes them.
 NEW: dict[str, Any] = {
     "mail_mailbox": " Dan@Bücher.example\n",
     "mail_aliases": "new@bücher.example\r\nNewer@bücher.example,\n",
     "mail_forwarders": ["Team@bücher.example", "both@bücher.example"],
 }
-#: Not spelled as the service spells them.
+#: A spelling that differs from the service's.
 LEAVING = {"mail_mailbox": "Ann@Bücher.example", "mail_colleague": "BOB@bücher.example"}
 GOING = {**LEAVING, "mail_delete_mailbox": "true", "mail_take_over_address": True}
 
 
 @pytest.fixture
 def office(site: Site) -> Site:
-    """Return a tenant with a mailbox that has aliases and is a member of forwarders."""
+    """Return a tenant with a mailbox that has aliases and belongs to forwarders."""
     site.create(DOMAIN, BOB, CAT)
     site.create(ANN, emails=[ANN, HI, HO])
     site.create(TEAM, members=[ANN, "x@far.example"])
@@ -49,7 +49,7 @@ def office(site: Site) -> Site:
 
 
 def assert_handed_over(there: dict[str, Shape]) -> None:
-    """Assert that the colleague has the aliases and memberships, and the rest is unchanged."""
+    """Assert that the colleague has the aliases and memberships, and nothing else has changed."""
     assert there[BOB]["emails"] >= {BOB, HI, HO}
     assert there[TEAM]["members"] == {"x@far.example"}
     assert there[SOLO]["members"] == there[BOTH]["members"] == {BOB}
@@ -57,7 +57,7 @@ def assert_handed_over(there: dict[str, Shape]) -> None:
 
 
 def test_onboarding(desk: Desk, office: Site, service: RunningService) -> None:
-    """A mailbox gets its password, aliases and forwarders; check mode writes nothing."""
+    """A new mailbox gets its password, aliases and memberships, and check mode writes nothing."""
     desk.save("passwords.yml", {"DAN@bücher.example": PASSWORD})
     given = {**NEW, "mail_passwords_file": "passwords.yml"}
     with office.recorder.forbidding_writes():
@@ -77,13 +77,13 @@ def test_onboarding(desk: Desk, office: Site, service: RunningService) -> None:
 def test_onboarding_again_keeps_the_password(
     desk: Desk, office: Site, service: RunningService
 ) -> None:
-    """A run that fails is finished by the next; a mailbox that exists keeps its password."""
+    """A second run completes a failed one, and does not change the password."""
     given = {**NEW, "vault_mail_passwords": {DAN: "of the map"}, "vault_mail_password": "12345678"}
     office.recorder.spoil(NOT_TODAY, part="PATCH /api/principal/team")
     done = desk.play("onboard_mailbox", **given)
     assert (done.status, done.recap.changed) == (2, 1), done.output
     assert "status 422" in words(done)
-    # An answer takes precedence over the map.
+    # A survey's answer takes precedence over the map.
     assert opens(service, DAN, "12345678")
     done = desk.play("onboard_mailbox", **{**given, "vault_mail_password": None})
     assert (done.status, done.recap.changed) == (0, 1), done.output
@@ -108,11 +108,11 @@ def test_onboarding_again_keeps_the_password(
         ("offboard", {"mail_mailbox": f"none@{DOMAIN}"}, "mail_mailbox"),
         ("offboard", {"mail_delete_mailbox": "yess"}, "mail_delete_mailbox"),
         ("offboard", {"mail_take_over_address": "yes"}, "mail_delete_mailbox"),
-        # The passwords of the account are not set in place of a file's.
+        # The account's passwords are not used instead of the file's.
         ("rotate", {"mail_passwords_file": "empty.yml"}, "passwords to set"),
         ("rotate", {"mail_passwords_file": "wrong.yml"}, "line 1"),
         ("rotate", {"mail_mailboxes": [ANN, "bob@bücher.example"]}, BOB),
-        # Only an absent variable selects all mailboxes.
+        # Only an unset variable selects all mailboxes.
         ("rotate", {"mail_mailboxes": " ,"}, "mail_mailboxes"),
         ("rotate", {"vault_mail_passwords": {"bbo@one.example": STRAY, TEAM: "x"}}, TEAM),
     ],
@@ -120,7 +120,7 @@ def test_onboarding_again_keeps_the_password(
 def test_wrong_answers_change_nothing(
     playbook: str, given: dict[str, Any], named: str, desk: Desk, office: Site
 ) -> None:
-    """The message names the variable or the object before anything is written, and no password."""
+    """An invalid answer is reported by variable or object before anything is written."""
     (desk.folder / "empty.yml").touch()
     (desk.folder / "wrong.yml").write_text(f"{ANN}: *{STRAY}\n")
     names = {"onboard": "onboard_mailbox", "offboard": "offboard_mailbox"}
@@ -134,7 +134,7 @@ def test_wrong_answers_change_nothing(
 
 
 def test_offboarding(desk: Desk, office: Site, service: RunningService) -> None:
-    """A mailbox gets a random password; the colleague gets its aliases and memberships."""
+    """Offboarding sets a random password and gives aliases and memberships to a colleague."""
     with office.recorder.forbidding_writes():
         done = desk.play("offboard_mailbox", "--check", "--diff", **LEAVING)
     assert (done.status, done.recap.changed) == (0, 3), done.output
@@ -148,7 +148,7 @@ def test_offboarding(desk: Desk, office: Site, service: RunningService) -> None:
 
 @pytest.mark.full
 def test_offboarding_with_deletion(desk: Desk, office: Site) -> None:
-    """The address goes to the colleague; another run of either kind finds little to do."""
+    """Offboarding with deletion also gives the primary address to the colleague."""
     assert desk.play("offboard_mailbox", **LEAVING).status == 0
     done = desk.play("offboard_mailbox", **LEAVING)
     assert (done.status, done.recap.changed) == (0, 1), done.output
@@ -169,7 +169,7 @@ def test_offboarding_with_deletion(desk: Desk, office: Site) -> None:
 def test_offboarding_continues_after_failures(
     desk: Desk, office: Site, service: RunningService
 ) -> None:
-    """Each failed run reports how far it came, and the next one continues from there."""
+    """A failed offboarding reports what was done, and the next run continues from there."""
     sent: list[str] = []
 
     def refuse_password(request: Request) -> Reply:
@@ -183,7 +183,7 @@ def test_offboarding_continues_after_failures(
     assert [len(password) for password in sent] == [64]
     (desk.folder / "output").write_text(done.output)
     assert leaks(sent, [desk.folder]) == []
-    # The second alias is taken from one and refused by the other, so that it is given back.
+    # The second alias is removed from one mailbox, refused by the other and therefore given back.
     office.recorder.spoil(NOT_TODAY, part="PATCH /api/principal/bob", skip=1)
     done = desk.play("offboard_mailbox", **GOING)
     assert "has a new password" in words(done)
@@ -202,7 +202,7 @@ def test_offboarding_continues_after_failures(
 
 @pytest.mark.full
 def test_unknown_outcomes_of_offboarding(desk: Desk, office: Site) -> None:
-    """If an answer is lost after the write, the message says that the outcome is uncertain."""
+    """If the response to a write is lost, the message says that the outcome is uncertain."""
     office.recorder.spoil(problem(500), part="PATCH /api/principal/ann", after=True)
     done = desk.play("offboard_mailbox", **GOING)
     assert done.status == 2, done.output
@@ -222,7 +222,7 @@ def test_unknown_outcomes_of_offboarding(desk: Desk, office: Site) -> None:
 def test_offboarding_keeps_concurrent_changes(
     desk: Desk, office: Site, service: RunningService
 ) -> None:
-    """A member and an alias that another client adds meanwhile are not lost."""
+    """Offboarding keeps a member and an alias that another client adds concurrently."""
     late, new = f"late@{DOMAIN}", "new@far.example"
     other = Api(service.url, office.token)
 
@@ -241,7 +241,7 @@ def test_offboarding_keeps_concurrent_changes(
 
 
 def test_rotation(desk: Desk, office: Site, service: RunningService) -> None:
-    """Mailboxes in an encrypted file get new passwords, and no output shows one, even at -vvvv."""
+    """Mailboxes in an encrypted file get new passwords, which no output shows, even at -vvvv."""
     (desk.folder / "key").write_text("the key of the vault")
     desk.save("passwords.yml", {"Ann@Bücher.example": PASSWORD, BOB: MORE})
     desk.encrypt("passwords.yml", "key")
@@ -262,7 +262,7 @@ def test_rotation(desk: Desk, office: Site, service: RunningService) -> None:
 
 @pytest.mark.full
 def test_rotation_in_part(desk: Desk, office: Site, service: RunningService) -> None:
-    """If some fail, the message lists who has a new password, unless one is in the names."""
+    """If some passwords can't be set, the message lists the mailboxes that have a new one."""
     refusal = problem(422, f"It may not be {STRAY}.")
     office.recorder.spoil(refusal, part="PATCH /api/principal/bob")
     given: dict[str, Any] = {"vault_mail_passwords": {ANN: STRAY, BOB: STRAY, CAT: STRAY}}
@@ -275,7 +275,7 @@ def test_rotation_in_part(desk: Desk, office: Site, service: RunningService) -> 
     chosen = {**given, "mail_mailboxes": "BOB@bücher.example\n"}
     changed = [desk.play("rotate_passwords", **chosen).recap.changed for _ in range(2)]
     assert changed == [1, 1]
-    # Ansible would hide such a password within the names, too.
+    # Ansible would also hide such a password within the names.
     office.recorder.spoil(refusal, part="PATCH /api/principal/bob")
     done = desk.play("rotate_passwords", vault_mail_passwords={ANN: "n", BOB: STRAY})
     assert "it is not known which ones" in words(done)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A task that runs in Ansible's worker has the result and the output of its module."""
+"""A task that runs in Ansible's worker has the same result and output as its module."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PASSWORDS = {
         "{{ braces }} {% are %} no template",
     ],
 }
-#: Whether tasks fail, and whether they change something.
+#: Tasks that fail, and tasks that change something.
 OUTCOMES = {
     "Foretell a whole tenant": (False, True),
     "Make it": (False, True),
@@ -48,12 +48,12 @@ Both = tuple[Way, Way]
 
 
 def unsafe(text: str) -> object:
-    """Return a text whose braces are no template."""
+    """Return a string whose braces are not a template."""
     return {"__ansible_unsafe": text}
 
 
 def other_python(folder: Path) -> Path:
-    """Return another name of this Python, whose environment is another one."""
+    """Return another path of this Python, which belongs to another environment."""
     python = folder / "other" / "bin" / "python"
     python.parent.mkdir(parents=True)
     python.symlink_to(sys.executable)
@@ -62,7 +62,7 @@ def other_python(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def tenant(service: RunningService, recorder: Recorder) -> Iterator[Site]:
-    """Return a tenant for all runs of this file."""
+    """Return a tenant for all runs in this file."""
     site = Site(service.url, service.token, recorder)
     yield site
     site.close()
@@ -70,13 +70,16 @@ def tenant(service: RunningService, recorder: Recorder) -> Iterator[Site]:
 
 @pytest.fixture(scope="module")
 def bulk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
-    """Return a service that takes its time, whose tenant two runs fill only in part."""
+    """Return a slow service, whose tenant two runs only fill in part."""
     with running_service(tmp_path_factory.mktemp("bulk"), faults="latency=500ms") as service:
         yield service
 
 
 def encrypted(text: str, folder: Path) -> str:
-    """Return a text as ansible-vault encrypts it, which would add warnings in this process."""
+    """Return a string as ansible-vault encrypts it.
+
+    Running it in this process would add warnings.
+    """
     command = ["encrypt", "--vault-password-file", str(folder / "vault"), "--output", "-", "-"]
     return subprocess.run(
         [sys.executable, "-m", "ansible", "vault", *command],
@@ -92,7 +95,7 @@ def encrypted(text: str, folder: Path) -> str:
 def stage(
     tenant: Site, bulk: RunningService, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Stage]:
-    """Return a stage with all that the playbooks ask for."""
+    """Return a stage with everything that the playbooks require."""
     folder = tmp_path_factory.mktemp("parity")
     (folder / "vault").write_text("key to the vault", "utf-8")
     vaulted = encrypted("vaulted-ECHO-4417", folder)
@@ -130,7 +133,7 @@ def both(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Both:
 @pytest.mark.full
 @pytest.mark.matrix
 def test_results_are_the_same(both: Both) -> None:
-    """Each task's results, and what is printed at -vvv, are the same both ways."""
+    """The results of each task, and the output at -vvv, are the same in both ways."""
     here, modules = both
     ours = [task for task in tasks_of("parity.yml") if task != "Show the braces"]
     # Otherwise a module would be compared with itself.
@@ -140,9 +143,9 @@ def test_results_are_the_same(both: Both) -> None:
         assert [SWITCHED_OFF] * len(here.told[task]) == modules.told[task]
         assert here.results[task] == modules.results[task], task
     assert here.shown == modules.shown
-    # A loop runs in one process, so that its items share a connection.
+    # A loop runs in one process, so its items share a connection.
     assert len(set(here.told["Go by a proxy of its environment, or not"])) == 1
-    # Results with and without failures and changes were compared.
+    # The comparison included results with and without failures and changes.
     for task, (failed, changed) in OUTCOMES.items():
         result = here.results[task][0]
         assert ("failure" in result, result["changed"]) == (failed, changed)
@@ -151,7 +154,7 @@ def test_results_are_the_same(both: Both) -> None:
 
 @pytest.fixture(scope="module")
 def as_modules(stage: Stage) -> Both:
-    """Run a playbook with tasks that need a module process."""
+    """Run a playbook whose tasks need a module process."""
     return stage.both(PLAYBOOKS / "parity_modules.yml")
 
 
@@ -164,7 +167,7 @@ def as_modules(stage: Stage) -> Both:
         ("Run in the background", "it is asynchronous"),
         ("Become another user", "it becomes another user"),
         ("Run on another Python", "its Python is"),
-        ("Run on a Python that a shell would find", "its Python is python3, Ansible's own is"),
+        ("Run on a Python that a shell would find", "its Python is python3, but Ansible's own is"),
         ("Change how Python runs", "environment sets PYTHONWARNINGS"),
         ("Change how a library is loaded", "environment sets LD_LIBRARY_PATH"),
         ("Set what no shell takes", "environment sets 'not-a-name'"),
@@ -172,22 +175,22 @@ def as_modules(stage: Stage) -> Both:
     ],
 )
 def test_a_module_process_where_one_is_needed(task: str, reason: str, as_modules: Both) -> None:
-    """The reason is shown at -vvv, and the result is the module's."""
+    """If a task needs a module process, the reason is shown at -vvv and the result is the same."""
     here, modules = as_modules
     assert [told.startswith(f"as a module: {reason}") for told in here.told[task]] == [True]
     assert set(modules.told[task]) == {SWITCHED_OFF}
-    # A traceback names the temporary file that the module was run from.
+    # A traceback contains the path of the module's temporary file.
     own = ("ansible_job_id", "results_file", "exception")
     assert without(here.results[task], *own) == without(modules.results[task], *own)
 
 
 @pytest.mark.full
 def test_a_task_that_runs_out_of_time(stage: Stage, bulk: RunningService) -> None:
-    """It is stopped like a module, and the next task gets a new connection."""
+    """A task that exceeds its timeout is stopped, and the next task gets a new connection."""
     here, modules = stage.both(PLAYBOOKS / "parity_cut_short.yml")
     assert all(told.startswith("in process ") for them in here.told.values() for told in them)
     for task in tasks_of("parity_cut_short.yml"):
-        # Where exactly it was stopped differs from run to run.
+        # The exact place at which the task was stopped differs between runs.
         place = ("frame", "exception")
         assert without(here.results[task], *place) == without(modules.results[task], *place)
     cut, whole = here.results["Run out of time in a loop"][-1]["results"]
@@ -202,7 +205,7 @@ def test_a_task_that_runs_out_of_time(stage: Stage, bulk: RunningService) -> Non
 
 @pytest.mark.full
 def test_without_httpx(stage: Stage, tmp_path: Path) -> None:
-    """If Ansible's own Python lacks it, the module fails with Ansible's message."""
+    """If Ansible's own Python lacks httpx, the module fails with Ansible's message."""
     (tmp_path / "httpx.py").write_text("raise ImportError('not here')", "utf-8")
     access = {"POSTROOM_API_URL": "http://127.0.0.1:9", "POSTROOM_API_TOKEN": "of-no-use"}
     way = stage.run(PLAYBOOKS / "environment.yml", PYTHONPATH=str(tmp_path), **access)

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Modules through the real `ansible-playbook` and `ansible`, on every supported ansible-core.
+"""Modules in the real `ansible-playbook` and `ansible`, on every supported ansible-core.
 
-They run on the Python that runs the tests, or on the one that POSTROOM_TEST_MODULE_PYTHON names;
-that one needs httpx and idna.
+They run with the Python of the tests, or with the one in POSTROOM_TEST_MODULE_PYTHON, which needs
+httpx and idna.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PASSWORDS = {
 
 @pytest.mark.matrix
 def test_converge(desk: Desk, site: Site) -> None:
-    """Check mode predicts a playbook, a real run converges, and a second changes nothing."""
+    """Check mode predicts a playbook, a real run converges, and a second run changes nothing."""
     # Braces in a password are not a template.
     passwords = {k: [{"__ansible_unsafe": p} for p in them] for k, them in PASSWORDS.items()}
     (desk.folder / "passwords.json").write_text(json.dumps({"vault_passwords": passwords}), "utf-8")
@@ -42,7 +42,7 @@ def test_converge(desk: Desk, site: Site) -> None:
 
     with site.recorder.forbidding_writes():
         predicted = play("--check", "--diff")
-    # The tenant is empty: what depends on an earlier task warns instead of failing.
+    # The tenant is empty, so a task that depends on an earlier one warns instead of failing.
     assert (predicted.status, predicted.recap.failed) == (0, 0), predicted.output
     assert "is not registered yet" in words(predicted)
     assert site.listing() == {}
@@ -62,7 +62,7 @@ def test_converge(desk: Desk, site: Site) -> None:
 @pytest.mark.full
 @pytest.mark.matrix
 def test_single_module(tmp_path: Path, site: Site) -> None:
-    """A module works outside of a playbook, with address and token from the environment."""
+    """A module works in an ad-hoc command, with the address and token in the environment."""
     arguments = "name=all@one.example members=x@far.example"
     command = [sys.executable, "-m", "ansible", "adhoc", "localhost", "-a", arguments]
     command += ["-m", "postroom.email.email_forwarder"]

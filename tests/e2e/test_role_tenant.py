@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The role `tenant` applies a definition, returns the records to publish and writes a report."""
+"""The role `tenant` applies a definition, returns the DNS records and writes a report."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DEFINITION: dict[str, Any] = {
     "domains": ["one.example", {"name": "gone.example", "state": "absent"}],
     "mailboxes": [{"name": "ann@one.example", "aliases": ["hi@one.example"]}],
 }
-#: Without name servers.
+#: Variables that disable queries to name servers.
 VARIABLES: dict[str, Any] = {
     "vault_mail_passwords": PASSWORDS,
     "dns_verify": False,
@@ -48,10 +48,10 @@ KEEPING: dict[str, Any] = {
 
 
 class RoleDesk(Desk):
-    """A folder with a definition, and the tenant that the role is used on."""
+    """A folder with a definition, and the tenant to which the role is applied."""
 
     def run(self, tasks: list[dict[str, Any]], *options: str, **variables: Any) -> Run:
-        """Run tasks on the machine of Ansible, and keep the role's fact."""
+        """Run tasks on the controller, and store the role's fact."""
         play = {"hosts": "localhost", "gather_facts": False, "tasks": [*tasks, KEEPING]}
         self.save("playbook.yml", [play])
         return self.play_own("playbook.yml", *options, **VARIABLES, **variables)
@@ -63,14 +63,14 @@ class RoleDesk(Desk):
 
     @property
     def result(self) -> dict[str, Any]:
-        """The fact that the role has left."""
+        """The fact that the role has set."""
         done: dict[str, Any] = json.loads((self.folder / "result.json").read_text("utf-8"))
         return done
 
 
 @pytest.fixture
 def desk(tmp_path: Path, site: Site) -> RoleDesk:
-    """Return a folder for the tenant, with its definition."""
+    """Return a folder with a definition for the tenant."""
     desk = RoleDesk(tmp_path, site.url, site.token)
     desk.save("tenant.yml", DEFINITION)
     return desk
@@ -79,7 +79,7 @@ def desk(tmp_path: Path, site: Site) -> RoleDesk:
 @pytest.mark.full
 @pytest.mark.matrix
 def test_the_example_of_the_readme(desk: RoleDesk, site: Site) -> None:
-    """Check mode writes nothing; a run applies and reports; another changes only the time."""
+    """The README's example works, and a second run only updates the time in the report."""
     example = readme.blocks("yaml", file=repository.ROOT / "roles" / "tenant" / "README.md")[0]
     (play,) = yaml.safe_load(example.text)
     report = desk.folder / "report.html"
@@ -96,7 +96,7 @@ def test_the_example_of_the_readme(desk: RoleDesk, site: Site) -> None:
     assert "ann@one.example" in page
     assert desk.result["plan_digest"] == reviewed
     assert desk.result["report"] == str(report)
-    # As if it were an hour ago, whichever minute it is.
+    # This subtracts an hour, whatever the current minute is.
     report.write_text(TIME.sub("<time>an hour ago</time>", page), "utf-8")
     with site.recorder.forbidding_writes():
         done = desk.run(play["tasks"])
@@ -111,7 +111,7 @@ def test_the_example_of_the_readme(desk: RoleDesk, site: Site) -> None:
 @pytest.mark.full
 @pytest.mark.matrix
 def test_no_password_shows(desk: RoleDesk, service: RunningService) -> None:
-    """Passwords from a vault are set; at -vvvv neither they nor malformed ones are shown."""
+    """Passwords from a vault are set, and neither valid nor malformed ones are shown at -vvvv."""
     (desk.folder / "key").write_text("the key of the vault")
     (desk.folder / "word").write_text(PASSWORD)
     desk.encrypt("word", "key")
@@ -133,7 +133,7 @@ def test_no_password_shows(desk: RoleDesk, service: RunningService) -> None:
 
 @pytest.mark.full
 def test_the_result(desk: RoleDesk, site: Site) -> None:
-    """It has the keys of the README, and records of the domains that are declared present."""
+    """The result has the README's keys, and the records of domains that are declared present."""
     site.create("gone.example", "more.example", "eve@more.example")
     given = {"tenant_definition_files": ["tenant.yml"], "tenant_dns_provider": "none"}
     done = desk.use(**given, tenant_passwords=PASSWORDS)
@@ -155,7 +155,7 @@ def test_the_result(desk: RoleDesk, site: Site) -> None:
     done = desk.use(**given, tenant_report_file=None)
     assert (done.status, done.recap.changed) == (0, 0), done.output
     assert desk.result["dns"] == {}
-    # A report alone returns nothing of an earlier use of the role.
+    # A report on its own returns nothing of an earlier use of the role.
     role = {"name": "postroom.email.tenant"}
     tasks = [
         {"ansible.builtin.include_role": {**role, **u}} for u in ({}, {"tasks_from": "report"})
@@ -166,7 +166,7 @@ def test_the_result(desk: RoleDesk, site: Site) -> None:
 
 @pytest.mark.full
 def test_wrong_variables_change_nothing(desk: RoleDesk, site: Site) -> None:
-    """Definition, provider and report file are checked before anything is written."""
+    """The definition, provider and report file are checked before anything is written."""
     given = {"tenant_definition_files": "tenant.yml", "tenant_passwords": PASSWORDS}
     slips: list[tuple[dict[str, Any], str]] = [
         ({"tenant_definition_files": []}, "tenant_definition_files is empty"),

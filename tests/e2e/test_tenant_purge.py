@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A purge deletes undeclared objects of a kind, within a scope and within limits."""
+"""A purge deletes undeclared objects of the chosen kinds, within a scope and limits."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ansible_collections.postroom.email.tests.support.site import Api, Site
 MODULE = "email_tenant"
 ANN, BOB, TEAM = "ann@one.example", "bob@one.example", "team@one.example"
 CAT, ALL = "cat@two.example", "all@two.example"
-#: Declares one domain, one mailbox and one forwarder, all of them with fewer aliases.
+#: A definition of one domain, mailbox and forwarder, with fewer aliases than they have.
 DECLARED: dict[str, Any] = {
     "domains": ["one.example", "two.example"],
     "mailboxes": [{"name": ANN, "aliases": ["info@one.example"]}],
     "forwarders": [{"name": TEAM, "members": [ANN], "aliases": []}],
 }
-#: By kind, what else the tenant holds.
+#: The undeclared objects of the tenant, by kind.
 UNDECLARED = {
     "alias": {"ann@two.example", "old@one.example", "crew@one.example"},
     "mailbox": {BOB, CAT},
@@ -32,7 +32,7 @@ UNDECLARED = {
 
 @pytest.fixture
 def inhabited(site: Site) -> Site:
-    """Return a tenant that holds more than is declared."""
+    """Return a tenant that contains more than is declared."""
     site.create("one.example", "two.example", "spare.example")
     site.create(ANN, emails=[ANN, "info@one.example", "ann@two.example", "old@one.example"])
     site.create(BOB, emails=[BOB, "postmaster@two.example"])
@@ -50,7 +50,7 @@ def everything(site: Site) -> set[str]:
 
 
 def lost(site: Site, **options: Any) -> set[str]:
-    """Run a task that must succeed as check mode predicts, and return what it deleted."""
+    """Run a task that must succeed as check mode predicts, and return the deleted names."""
     before = everything(site)
     predicted = site.run(MODULE, check=True, **{**DECLARED, **options})
     result = site.run(MODULE, **{**DECLARED, **options})
@@ -63,7 +63,7 @@ def lost(site: Site, **options: Any) -> set[str]:
 
 
 def test_nothing_is_purged_by_default(inhabited: Site) -> None:
-    """Undeclared objects stay and are reported."""
+    """By default, undeclared objects are reported and kept."""
     assert lost(inhabited, max_deletions=100) == set()
     reported = inhabited.run(MODULE, **DECLARED)["undeclared"]
     assert set(reported["mailboxes"]) == UNDECLARED["mailbox"]
@@ -76,7 +76,7 @@ def test_nothing_is_purged_by_default(inhabited: Site) -> None:
     ("kind", "held"), [("alias", 5), ("mailbox", 3), ("forwarder", 2), ("domain", 3)]
 )
 def test_a_purge_never_exceeds_its_limits(inhabited: Site, kind: str, held: int) -> None:
-    """Above a limit the whole run is refused and check mode warns; at the limit the kind goes."""
+    """A run that would purge more than a limit is refused, and check mode warns."""
     count = len(UNDECLARED[kind])
     share = 100 * count / held
     given: dict[str, Any] = {**DECLARED, "purge": [kind], "max_deletions": count}
@@ -88,7 +88,7 @@ def test_a_purge_never_exceeds_its_limits(inhabited: Site, kind: str, held: int)
         assert (refused["failed"], refused["changed"]) == (True, False)
         for message in (str(predicted["warnings"]), refused["msg"]):
             assert next(iter(beyond)) in message
-    # A mailbox takes its addresses along.
+    # Deleting a mailbox also deletes its addresses.
     gone = UNDECLARED[kind] | ({"postmaster@two.example"} if kind == "mailbox" else set())
     assert lost(inhabited, max_delete_percent=share + 0.1, **given) == gone
 
@@ -96,7 +96,7 @@ def test_a_purge_never_exceeds_its_limits(inhabited: Site, kind: str, held: int)
 @pytest.mark.full
 @pytest.mark.parametrize("chance", [0.5, 1.0])
 def test_truncated_lists_delete_nothing_else(site: Site, chance: float, tmp_path: Path) -> None:
-    """With half of all answers cut, exactly the undeclared mailbox goes; with all, nothing."""
+    """If lists are truncated, only the undeclared mailbox is deleted, or nothing at all."""
     with (
         running_service(tmp_path / "calm") as calm,
         running_service(

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Long runs of email_tenant through ansible-playbook: killed, watched, and large."""
+"""Long runs of email_tenant in ansible-playbook, which are killed or print their progress."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SHOWN = re.compile(r"(\d+) of (\d+) changes, [\d.]+ a second, ")
 
 
 class Play:
-    """One task of `email_tenant` as a playbook, in a folder of its own."""
+    """A playbook with one task of `email_tenant`, in its own folder."""
 
     def __init__(self, folder: Path, service: RunningService, **options: Any) -> None:
         folder.mkdir()
@@ -49,7 +49,7 @@ class Play:
         self.command = [sys.executable, "-m", "ansible", "playbook", str(playbook)]
 
     def environment(self, **settings: str) -> dict[str, str]:
-        """Return an environment of its own."""
+        """Return an environment for Ansible."""
         return environment(self._folder, **settings)
 
     def start(self, **settings: str) -> subprocess.Popen[bytes]:
@@ -65,7 +65,7 @@ class Play:
             )
 
     def run(self, **settings: str) -> Recap:
-        """Run it to its end, which must be a success, and return its counts."""
+        """Run the play until its end, and return its counts. It must succeed."""
         status = self.start(**settings).wait()
         output = self.output.read_text("utf-8", "replace")
         assert status == 0, output
@@ -74,16 +74,16 @@ class Play:
 
 
 def kill(process: subprocess.Popen[bytes], *, workers: bool) -> None:
-    """Kill a run, alone or with the workers that it has forked."""
+    """Kill a run, with or without the workers that it has forked."""
     for pid in [process.pid, *(descendants(process.pid) if workers else ())]:
-        # A worker may have ended meanwhile.
+        # A worker may have ended in the meantime.
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     process.wait()
 
 
 def descendants(pid: int) -> Iterator[int]:
-    """Yield the processes below another; a worker of Ansible is in a session of its own."""
+    """Yield the descendants of a process. An Ansible worker has its own session."""
     for file in Path(f"/proc/{pid}/task").glob("*/children"):
         for child in map(int, file.read_text("ascii").split()):
             yield child
@@ -98,7 +98,7 @@ def with_passwords(definition: Mapping[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture
 def slow(service: RunningService, tmp_path: Path) -> Iterator[RunningService]:
-    """Run another service over the same database, with the latency of a distant one."""
+    """Run another service with the same database and the latency of a distant one."""
     faults = "latency=20ms-60ms,seed=9"
     with running_service(tmp_path / "slow", faults=faults, database=service.database) as slow:
         yield slow
@@ -106,7 +106,7 @@ def slow(service: RunningService, tmp_path: Path) -> Iterator[RunningService]:
 
 @pytest.fixture
 def play(site: Site, slow: RunningService, tmp_path: Path) -> Play:
-    """Return a play that creates, changes, moves and deletes, over a tenant with a bystander."""
+    """Return a play that creates, changes, moves and deletes objects, and leaves one alone."""
     site.create("still.example", "still@still.example", HOME, *OLD[1:])
     site.create(OLD[0], emails=[OLD[0], f"wanders@{HOME}"])
     boxes: list[Any] = [
@@ -138,7 +138,7 @@ def assert_finished(play: Play, site: Site) -> None:
 
 
 def started_until(play: Play, site: Site, size: int) -> subprocess.Popen[bytes]:
-    """Start a run and return it once the tenant holds so many principals."""
+    """Start a run, and return it when the tenant has this many principals."""
     process = play.start()
     while len(site.listing()) < size and process.poll() is None:
         time.sleep(0.01)
@@ -147,7 +147,7 @@ def started_until(play: Play, site: Site, size: int) -> subprocess.Popen[bytes]:
 
 @pytest.mark.full
 def test_a_killed_run_is_finished_by_the_next(play: Play, site: Site) -> None:
-    """Whenever a run and its workers are killed, the next one continues, and nothing is lost."""
+    """If a run and its workers are killed at any time, the next run completes the work."""
     for size in (25, 60, 110):
         process = started_until(play, site, size)
         kill(process, workers=True)
@@ -158,7 +158,7 @@ def test_a_killed_run_is_finished_by_the_next(play: Play, site: Site) -> None:
 
 @pytest.mark.full
 def test_a_worker_that_outlives_its_parent_stops(play: Play, site: Site) -> None:
-    """If only the parent is killed, the worker ends before it is through."""
+    """If only the parent process is killed, the worker stops before it has finished."""
     process = started_until(play, site, 40)
     workers = list(descendants(process.pid))
     kill(process, workers=False)
@@ -170,7 +170,7 @@ def test_a_worker_that_outlives_its_parent_stops(play: Play, site: Site) -> None
 
 
 def on_terminal(play: Play) -> str:
-    """Run a play on a terminal of its own and return what it writes there."""
+    """Run a play on its own terminal, and return the output."""
     ours, theirs = pty.openpty()
     settings = play.environment(TERM="xterm", COLUMNS="100")
     with subprocess.Popen(
@@ -190,7 +190,7 @@ def on_terminal(play: Play) -> str:
 @pytest.mark.full
 @pytest.mark.matrix
 def test_progress(site: Site, service: RunningService, tmp_path: Path) -> None:
-    """A terminal has one line that is rewritten, a log has whole lines, and a module has none."""
+    """A terminal shows one line that is rewritten, and a log contains separate lines."""
     with running_service(
         tmp_path / "slow", faults="latency=200ms,methods=POST", database=service.database
     ) as slow:

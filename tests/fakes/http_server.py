@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The HTTP server of all fakes: on a loopback port, with responses that a function decides.
+"""The HTTP server of all fakes, which listens on a loopback port.
 
-It can cut a body short, drip it a byte at a time, reset the connection or hang. A function that
-raises an OSError closes the connection without a response.
+A function decides about each response. It can cut a body short, send it byte by byte, reset the
+connection or hang. If the function raises an OSError, the connection is closed without a response.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from urllib.parse import urlsplit
 
 _LONGEST_HANG = 30.0
 UPSTREAM_SECONDS = 60.0
-#: Headers of a connection, not of the message.
+#: Headers that concern the connection, not the message.
 _HOP_BY_HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length", "host"})
 
 
 @dataclass(frozen=True)
 class Request:
-    """A request; ``target`` is raw, and header names are in lower case."""
+    """A request. ``target`` is not decoded, and header names are in lower case."""
 
     method: str
     target: str
@@ -37,12 +37,12 @@ class Request:
 
     @property
     def json(self) -> Any:
-        """The body as JSON, None where there is no body."""
+        """The body as JSON, or None if it is empty."""
         return json.loads(self.body) if self.body else None
 
     @property
     def line(self) -> str:
-        """Method and target."""
+        """The method and target."""
         return f"{self.method} {self.target}"
 
 
@@ -50,12 +50,12 @@ class Request:
 class Reply:
     """A response.
 
-    :param missing: how many bytes of the promised length not to send
-    :param drip: seconds of pause after every byte
-    :param drip_head: drip the status line and the headers too
-    :param hang: do not answer until the server stops
-    :param reset: reset the connection
-    :param close: close the connection after the response
+    :param missing: the number of bytes by which to cut the body short
+    :param drip: the seconds to pause after every byte
+    :param drip_head: whether to pause after every byte of the head as well
+    :param hang: whether to send no response until the server stops
+    :param reset: whether to reset the connection
+    :param close: whether to close the connection after the response
     """
 
     status: int = 200
@@ -69,7 +69,7 @@ class Reply:
     close: bool = False
 
     def having(self, **headers: str) -> Reply:
-        """Return the reply with more headers; ``_`` in a name becomes ``-``."""
+        """Return the reply with more headers. ``_`` in a name becomes ``-``."""
         more = {name.replace("_", "-"): value for name, value in headers.items()}
         return replace(self, headers={**self.headers, **more})
 
@@ -94,13 +94,13 @@ def json_reply(value: Any, status: int = 200) -> Reply:
 
 
 class ScriptedServer:
-    """Serves a handler on a free port of the loopback until it is stopped.
+    """A server that calls a handler, on a free loopback port.
 
-    :param tls: serve HTTPS with this context
-    :param proxied: as a proxy, answer for the host of a CONNECT request with this context
-    :ivar requests: every request that was read, in the order of arrival
-    :ivar connections: how many connections were accepted
-    :ivar completed: how many replies were sent to their end
+    :param tls: the context for HTTPS, or None for HTTP
+    :param proxied: the context with which to answer for the host of a CONNECT request
+    :ivar requests: all requests, in the order of arrival
+    :ivar connections: the number of accepted connections
+    :ivar completed: the number of replies that were sent completely
     """
 
     def __init__(
@@ -127,26 +127,26 @@ class ScriptedServer:
 
     @property
     def url(self) -> str:
-        """The server's address, without a slash at its end."""
+        """The server's URL, without a trailing slash."""
         return f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}"
 
     @property
     def lines(self) -> list[str]:
-        """Method and target of every request."""
+        """The method and target of every request."""
         return [request.line for request in self.requests]
 
     @property
     def writes(self) -> list[str]:
-        """Method and target of every request that is not a GET."""
+        """The method and target of every request that is not a GET."""
         return [request.line for request in self.requests if request.method != "GET"]
 
     def reset_connections(self, count: int) -> None:
-        """Reset the next connections before anything is read from them."""
+        """Reset the next connections before reading from them."""
         with self._lock:
             self._refusals = count
 
     def stop(self) -> None:
-        """End every connection and wait for the threads."""
+        """Close all connections, and wait for the threads."""
         self._stopping.set()
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
@@ -193,14 +193,14 @@ class ScriptedServer:
                 if not self._answer(connection, request):
                     break
         except (OSError, ValueError, HTTPException):
-            pass  # The client or the handler has cut the connection, or there is no TLS.
+            pass  # The client or the handler has closed the connection, or TLS failed.
         finally:
             with self._lock:
                 self._open.discard(connection)
             connection.close()
 
     def _answer(self, connection: socket.socket, request: Request) -> bool:
-        """Answer a request; return False if the connection ends."""
+        """Respond to a request, and return False if the connection ends."""
         with self._lock:
             self.requests.append(request)
         reply = self.handler(request)
@@ -228,7 +228,7 @@ class ScriptedServer:
 
 @contextlib.contextmanager
 def serving(handler: Handler, **contexts: ssl.SSLContext | None) -> Iterator[ScriptedServer]:
-    """Run a server for the length of a block."""
+    """Run a server until the block ends."""
     server = ScriptedServer(handler, **contexts)
     try:
         yield server
@@ -237,7 +237,7 @@ def serving(handler: Handler, **contexts: ssl.SSLContext | None) -> Iterator[Scr
 
 
 def pass_on(request: Request, upstream: str) -> Reply:
-    """Send a request to another server and return its response."""
+    """Send a request to another server, and return its response."""
     connection = HTTPConnection(urlsplit(upstream).netloc, timeout=UPSTREAM_SECONDS)
     try:
         headers = {k: v for k, v in request.headers.items() if k not in _HOP_BY_HOP}
@@ -250,7 +250,7 @@ def pass_on(request: Request, upstream: str) -> Reply:
 
 
 def _requests(connection: socket.socket) -> Iterator[Request]:
-    """Yield the requests that come over a connection."""
+    """Yield the requests on a connection."""
     stream = connection.makefile("rb")
     with stream:
         while True:

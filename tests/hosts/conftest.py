@@ -1,6 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""One mail host for all tests, with two tenants; for some tests also on another Debian release."""
+"""A mail host with two tenants, shared by all tests.
+
+Some tests also run on another Debian release.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +25,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 RELEASES = list(debian.RELEASES)
-#: Two nodes, with both releases.
+#: Two nodes with different Debian releases.
 NODES = "+".join(RELEASES)
-#: The hosts for the tests of a module. Others run on the first release. To save time, only what
-#: depends on Dovecot's configuration, packages or units runs on both, and backups on the last one.
+#: The hosts for the tests in a module. Other modules use the first release. To save time, only
+#: tests that depend on Dovecot's configuration, on packages or on units run on both releases, and
+#: backups run on the last one.
 HOSTS = {
     "test_backup": RELEASES[-1:],
     "test_failures": RELEASES,
@@ -36,7 +40,7 @@ HOSTS = {
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Choose the hosts of a test."""
+    """Select the hosts for a test."""
     if "built" in metafunc.fixturenames:
         hosts = HOSTS.get(metafunc.module.__name__.rpartition(".")[2], RELEASES[:1])
         metafunc.parametrize("built", hosts, indirect=True, scope="session")
@@ -46,7 +50,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def built(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, wheel: Path
 ) -> Iterator[MailHost]:
-    """Return a host, or nodes, that the role was applied to once."""
+    """Return a host, or nodes, to which the role was applied once."""
     releases: list[str] = request.param.split("+")
     with mail_host.boot(tmp_path_factory.mktemp("host"), wheel, *releases) as made:
         checked = made.play(PLAY, "--check")
@@ -58,9 +62,10 @@ def built(
 
 @pytest.fixture(scope="session")
 def host(built: MailHost) -> Iterator[MailHost]:
-    """Return the host with two tenants, each with a domain whose records are published.
+    """Return the host with two tenants, each of which has a domain with published records.
 
-    Of two nodes, clients connect to the first one, and new mailboxes are on the second one.
+    With two nodes, clients connect to the first one, and new mailboxes are placed on the second
+    one.
     """
     if len(built.hosts) > 1:
         built.host.run("postroom-service", "node", "close", next(iter(built.hosts)))

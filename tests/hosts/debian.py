@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Debian hosts with systemd, on a network of their own, without a virtual machine.
+"""Debian hosts with systemd on their own network, without virtual machines.
 
-A host is a container of systemd-nspawn on a Debian tree that debootstrap made. What it writes is
-kept in memory and is gone when it stops.
+A host is a systemd-nspawn container of a Debian tree that debootstrap created. Its changes are kept
+in memory and are lost when it stops.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ansible_collections.postroom.email.tests.support import repository
 from ansible_collections.postroom.email.tests.support.running import Running
 
 MIRROR = "http://deb.debian.org/debian"
-#: The releases, with their versions of Python.
+#: The releases and their versions of Python.
 RELEASES = {"bookworm": "3.11", "trixie": "3.13"}
 BASE_PACKAGES = (
     "ca-certificates",
@@ -36,7 +36,7 @@ BASE_PACKAGES = (
     "systemd-sysv",
 )
 BRIDGE = "mail"
-#: This machine on the network of the hosts.
+#: The address of this machine on the hosts' network.
 GATEWAY = "10.53.0.1"
 WHEELS = "/wheels"
 BOOT_SECONDS = 120.0
@@ -48,7 +48,7 @@ _PROGRAMS = ("debootstrap", "systemd-nspawn", "nsenter", "ip")
 
 
 def unusable() -> str:
-    """Return why this machine can't run hosts, or "" if it can."""
+    """Return the reason why this machine can't run hosts, or an empty string."""
     if os.geteuid() != 0:
         return "only root can start hosts"
     missing = [program for program in _PROGRAMS if not _find(program)]
@@ -84,15 +84,15 @@ class Host(Running):
 
     @property
     def leader(self) -> int:
-        """The number of the host's first process, on this machine; 0 before it starts."""
+        """The process ID of the host's first process on this machine, or 0 before it starts."""
         children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text("utf-8").split()
         return int(children[0]) if children else 0
 
     def attempt(self, *command: str, text: str = "") -> subprocess.CompletedProcess[str]:
-        """Run a command on the host."""
+        """Run a command on the host, and return the result even if it fails."""
         return subprocess.run(
             ["nsenter", f"--target={self.leader}", "--all", *command],
-            # The host's own, whatever this machine's is.
+            # The host has its own PATH, which differs from this machine's.
             env={**os.environ, "PATH": _PATH},
             input=text,
             capture_output=True,
@@ -103,10 +103,10 @@ class Host(Running):
     def run(self, *command: str, text: str = "") -> str:
         """Run a command on the host, and return its output.
 
-        :raises RuntimeError: it fails
+        :raises RuntimeError: the command failed
         """
         done = self.attempt(*command, text=text)
-        if "unavailable resources" in done.stderr:  # of systemd, on a busy machine
+        if "unavailable resources" in done.stderr:  # from systemd, on a busy machine
             done = self.attempt(*command, text=text)
         if done.returncode:
             raise RuntimeError(f"{' '.join(command)}: {done.stdout}{done.stderr}")
@@ -125,7 +125,7 @@ class Host(Running):
 
 @contextlib.contextmanager
 def network(*addresses: str) -> Iterator[None]:
-    """Move this thread to a network of its own, with these addresses, that hosts connect to."""
+    """Move this thread to a new network with these addresses, to which hosts connect."""
     libc = ctypes.CDLL(None, use_errno=True)
     before = os.open("/proc/self/ns/net", os.O_RDONLY)
     if libc.unshare(_CLONE_NEWNET):
@@ -145,9 +145,9 @@ def network(*addresses: str) -> Iterator[None]:
 
 
 def image(release: str, *packages: str) -> Path:
-    """Return the tree of a Debian release, which can install the mail host without a network.
+    """Return the tree of a Debian release that can install the mail host offline.
 
-    :param packages: more packages of Debian that it can install
+    :param packages: additional Debian packages that it can install
     """
     debian = [*_debian_packages(), *packages]
     requirements = _requirements()
@@ -162,12 +162,12 @@ def image(release: str, *packages: str) -> Path:
     new.parent.mkdir(parents=True, exist_ok=True)
     base = ",".join(BASE_PACKAGES)
     _call("debootstrap", "--variant=minbase", f"--include={base}", release, str(new), MIRROR)
-    # The packages themselves are installed by the role, from apt's cache.
+    # The role installs the packages themselves, from apt's cache.
     _call(
         "chroot", str(new), *("apt-get", "install", "-qq", "--yes"), *("--download-only", *debian)
     )
     _download_wheels(new / WHEELS.lstrip("/"), RELEASES[release], requirements)
-    # systemd takes the name from there, and debootstrap has copied this machine's.
+    # systemd takes the host name from this file, and debootstrap copied this machine's name.
     (new / "etc/hostname").unlink()
     new.rename(place)
     return place
@@ -189,7 +189,7 @@ def _requirements() -> list[str]:
 
 def _download_wheels(folder: Path, python: str, requirements: Sequence[str]) -> None:
     pip = (sys.executable, "-m", "pip", "--quiet")
-    # PyPI has no wheel of it, and pip builds none for another version of Python.
+    # PyPI has no wheel of it, and pip can't build one for another Python version.
     [dkimpy] = [each for each in requirements if each.startswith("dkimpy")]
     _call(*pip, "wheel", "--no-deps", f"--wheel-dir={folder}", dkimpy)
     options = ("--only-binary=:all:", f"--python-version={python}", f"--find-links={folder}")

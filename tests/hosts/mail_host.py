@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Mail hosts that the role built, their DNS, another mail service, and two tenants."""
+"""Mail hosts built with the role, their DNS, another mail service, and two tenants."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from ansible_collections.postroom.email.tests.support.postgresql import Cluster
 from ansible_collections.postroom.email.tools import ansible_tree
 
 NAME, ADDRESS = "mail.example", "10.53.0.10"
-#: A second host, with the same certificate.
+#: A second host with the same certificate.
 SPARE, SPARE_ADDRESS = "spare.example", "10.53.0.11"
-#: Two nodes of one service, with their Debian releases, and the server of their database.
+#: The two nodes of a service with their Debian releases, and the server of their database.
 NODES = {"node1.example": "10.53.0.21", "node2.example": "10.53.0.22"}
 NODES_SECRET, DATABASE_PASSWORD = "canary" * 8, "database-canary"
 READERS = ("postroom-mail", "postfix", "dovecot")
-#: The domains of the two tenants, and an address at the other mail service.
+#: The tenants' domains, and an address at the other mail service.
 ONE, TWO, PARTNER = "one.example", "two.example", "desk@partner.example"
 PARTNER_ADDRESS = "10.53.0.2"
 SECRET = "correct-horse"
@@ -88,7 +88,7 @@ class Received(NamedTuple):
 
 
 class Partner:
-    """Another mail service, which accepts everything."""
+    """A mail service that accepts every message."""
 
     def __init__(self) -> None:
         self.received: list[Received] = []
@@ -96,7 +96,7 @@ class Partner:
     async def handle_DATA(  # noqa: N802 aiosmtpd calls it by this name
         self, _server: SMTP, _session: Session, envelope: Envelope
     ) -> str:
-        """Keep a message."""
+        """Store a message."""
         content = envelope.content
         assert isinstance(content, bytes)
         recipients = tuple(envelope.rcpt_tos)
@@ -117,22 +117,22 @@ class LongLines(SMTP):
 
 
 class PartnerController(Controller):
-    """Runs the other mail service in a thread."""
+    """A controller that runs the other mail service in a thread."""
 
     def factory(self) -> SMTP:
-        """Return the server of one connection."""
+        """Return the server for a connection."""
         return LongLines(self.handler, **self.SMTP_kwargs)
 
 
 class MailHost:
-    """The host, or several nodes, and what surrounds them.
+    """One host or several nodes, with DNS, tenants and another mail service.
 
-    :param hosts: by their names in the inventory
-    :ivar settings: more variables of the role
-    :ivar database: of several nodes, on a server of its own
+    :param hosts: the hosts by their inventory names
+    :ivar settings: additional variables of the role
+    :ivar database: the database of several nodes, on a separate server
     :ivar host: the host that clients connect to
-    :ivar one: the API as the tenant of ONE
-    :ivar two: the API as the tenant of TWO
+    :ivar one: the API for the tenant that has ONE
+    :ivar two: the API for the tenant that has TWO
     """
 
     def __init__(
@@ -160,12 +160,12 @@ class MailHost:
         return made
 
     def play(self, play: str, *options: str, **variables: Any) -> playbooks.Run:
-        """Run a play for the hosts."""
+        """Run a play on the hosts."""
         (self.folder / "play.yml").write_text(play, "utf-8")
         return self.playbook(self.folder / "play.yml", *options, **variables)
 
     def playbook(self, path: Path, *options: str, **variables: Any) -> playbooks.Run:
-        """Run a playbook for the hosts, at the highest verbosity and with differences."""
+        """Run a playbook on the hosts, with the highest verbosity and with diffs."""
         connections = {
             name: {
                 "ansible_connection": "community.docker.nsenter",
@@ -179,7 +179,7 @@ class MailHost:
         inventory, given = self.folder / "hosts.json", self.folder / "variables.json"
         inventory.write_text(json.dumps({"all": {"children": hosts}}), "utf-8")
         given.write_text(json.dumps({**self.variables, **variables}), "utf-8")
-        # The connection passes the environment on to the host.
+        # The connection passes the environment to the host.
         wheels = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": debian.WHEELS}
         environment = playbooks.environment(self.folder, ANSIBLE_NOCOLOR="1", **wheels)
         options = ("-i", str(inventory), "-e", f"@{given}", "-vvv", "--diff", *options)
@@ -208,21 +208,21 @@ class MailHost:
 
     @property
     def postgresql(self) -> str:
-        """The unit of PostgreSQL's cluster, whose name has the version."""
+        """The unit of the PostgreSQL cluster. Its name contains the version."""
         [line] = self.host.run("pg_lsclusters", "--no-header").splitlines()
         return "postgresql@{}-{}".format(*line.split())
 
     def api(self, tenant: str) -> Api:
-        """Return the API as a new tenant."""
+        """Return API access for a new tenant."""
         token = self.host.run("postroom-service", "token", "create", "--tenant", tenant)
         return self.api_of(token.strip())
 
     def api_of(self, token: str) -> Api:
-        """Return the API as the tenant that a token belongs to."""
+        """Return API access for the tenant of a token."""
         return Api(f"http://{self.host.address}:{API_PORT}", token)
 
     def add_domain(self, api: Api, name: str) -> None:
-        """Register a domain, publish its records and wait until it is verified."""
+        """Register a domain, publish its records, and wait until it is verified."""
         api.domain(name)
         self.publish(api, name)
         wait_for(lambda: self.reply_to(f"postmaster@{name}").startswith("250"))
@@ -239,11 +239,11 @@ class MailHost:
         self.dns.change("example", add=lines)
 
     def mailbox(self, *aliases: str, api: Api | None = None, domain: str = ONE) -> str:
-        """Create a mailbox with a name that no other test uses."""
+        """Create a mailbox with a unique name."""
         return (api or self.one).mailbox(unused(domain), *aliases, secrets=[SECRET])
 
     def reply_to(self, recipient: str, sender: str = PARTNER) -> str:
-        """Return the host's reply to RCPT from another mail service."""
+        """Return the host's reply to a RCPT command from another mail service."""
         with self.mail.mx() as client:
             client.ehlo()
             client.mail(sender)
@@ -251,21 +251,21 @@ class MailHost:
         return f"{code} {text.decode()}"
 
     def mapped(self, address: str) -> list[str]:
-        """Return an address's mailbox in Postfix's maps of each host, or "" for none."""
+        """Return an address's mailbox in the Postfix maps of each host, or an empty string."""
         find = ("postmap", "-q", address, f"lmdb:{MAPS}/mailboxes")
         return [host.attempt(*find).stdout.strip() for host in self.hosts.values()]
 
     def wait_until_mapped(self, address: str, name: str) -> None:
-        """Wait until Postfix's maps on all hosts have an address's mailbox, or "" for none."""
+        """Wait until all hosts' Postfix maps contain an address's mailbox, or none for ""."""
         wait_for(lambda: all(found == name for found in self.mapped(address)))
 
     def send(self, sender: str, to: str, subject: str = "hello", secret: str = SECRET) -> None:
-        """Submit a message as a mailbox."""
+        """Submit a message from a mailbox."""
         with self.mail.submit(sender, secret) as client:
             client.send_message(message(sender, to, subject), sender, [to])
 
     def wait_for_mail(self, name: str, subject: str = "hello", count: int = 1) -> list[bytes]:
-        """Wait until a mailbox has messages with a subject; return them."""
+        """Wait until a mailbox has messages with a subject, and return them."""
 
         def found() -> list[bytes] | None:
             mail = [one for one in self.mail.inbox(name, SECRET) if one["Subject"] == subject]
@@ -274,7 +274,7 @@ class MailHost:
         return wait_for(found)
 
     def retry(self) -> None:
-        """Make Postfix try again at once to deliver what it deferred."""
+        """Make Postfix immediately retry deferred messages."""
         for host in self.hosts.values():
             host.run("postqueue", "-f")
 
@@ -286,7 +286,7 @@ class MailHost:
 
 
 def build_wheel(folder: Path) -> Path:
-    """Build the wheel of this checkout in a folder."""
+    """Build a wheel of this checkout in a folder."""
     ansible_tree.copy_files(repository.ROOT, folder / "copy")
     build = [sys.executable, "-m", "build", "--wheel", "--outdir", str(folder / "wheel")]
     subprocess.run([*build, str(folder / "copy")], check=True, stdout=subprocess.DEVNULL)
@@ -299,10 +299,10 @@ def build_wheel(folder: Path) -> Path:
 def boot(
     folder: Path, wheel: Path, *releases: str, packages: Sequence[str] = ()
 ) -> Iterator[MailHost]:
-    """Boot hosts with Debian releases, and the network around them, for the role.
+    """Boot hosts with Debian releases on a network with DNS and another mail service.
 
-    :param releases: of a host that is alone, or of each of NODES
-    :param packages: more packages that the hosts can install
+    :param releases: the release of a single host, or of each of NODES
+    :param packages: additional packages that the hosts can install
     """
     images = [debian.image(release, *packages) for release in releases]
     places = NODES if len(releases) > 1 else {NAME: ADDRESS}
@@ -337,7 +337,7 @@ def boot(
 
 @contextlib.contextmanager
 def _database() -> Iterator[tuple[Cluster, dict[str, Any]]]:
-    """Run a database for nodes, on the network of hosts; yield the role's variables, too."""
+    """Run a database for nodes on the hosts' network, and yield the role's variables for it."""
     place = postgresql.binaries()
     assert place is not None, postgresql.NO_POSTGRESQL
     with postgresql.stoppable_cluster(place, debian.GATEWAY) as cluster:
@@ -360,7 +360,7 @@ def _database() -> Iterator[tuple[Cluster, dict[str, Any]]]:
 
 @contextlib.contextmanager
 def spare_host(original: MailHost) -> Iterator[MailHost]:
-    """Boot a second host beside another, with the same certificate, for the role."""
+    """Boot a second host with the same certificate as another one, for the role."""
     host = debian.Host(SPARE, SPARE_ADDRESS, original.host.image, original.folder)
     try:
         for file in (CERTIFICATE_FILE, KEY_FILE):
@@ -371,12 +371,12 @@ def spare_host(original: MailHost) -> Iterator[MailHost]:
 
 
 def unused(domain: str = ONE) -> str:
-    """Return an address that no other test uses."""
+    """Return a unique address."""
     return f"u{next(_numbers)}@{domain}"
 
 
 def wait_for(find: Callable[[], T | None], seconds: float = WAIT_SECONDS) -> T:
-    """Wait until a function returns something that is true, and return it."""
+    """Wait until a function returns a truthy value, and return the value."""
     deadline = time.monotonic() + seconds
     while not (found := find()):
         if time.monotonic() > deadline:

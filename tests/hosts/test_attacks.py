@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a tenant, a client or another server must not be able to do."""
+"""Things that a tenant, a client or another mail server must not be able to do."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from ansible_collections.postroom.email.tests.support.mail import message
     ],
 )
 def test_header_from(host: MailHost, headers: str) -> None:
-    """It must be one address of the login's own mailbox."""
+    """A message is refused unless its header From is one address of the sender's own mailbox."""
     sender = host.mailbox()
     for victim in (host.mailbox(), host.mailbox(api=host.two, domain=TWO), PARTNER):
         content = headers.format(sender=sender, victim=victim) + "\r\n\r\nText.\r\n"
@@ -48,7 +48,7 @@ def test_header_from(host: MailHost, headers: str) -> None:
 
 
 def test_envelope_sender(host: MailHost) -> None:
-    """It must be an address of the login's own mailbox; an alias is one."""
+    """The envelope sender must be an address or alias of the login's own mailbox."""
     alias = unused()
     sender = host.mailbox(alias)
     for victim in (host.mailbox(), host.mailbox(api=host.two, domain=TWO), PARTNER, ""):
@@ -61,7 +61,7 @@ def test_envelope_sender(host: MailHost) -> None:
 
 
 def test_signature_is_of_the_senders_domain(host: MailHost) -> None:
-    """Another tenant's key signs nothing."""
+    """A message is only signed with the key of its sender's own domain."""
     sender, to = host.mailbox(api=host.two, domain=TWO), unused("partner.example")
     host.send(sender, to)
     received = host.partner.wait_for(to).content
@@ -70,7 +70,7 @@ def test_signature_is_of_the_senders_domain(host: MailHost) -> None:
 
 
 def test_tenants_are_isolated(host: MailHost) -> None:
-    """A tenant's API sees and changes nothing of the other's, whose mail goes on."""
+    """A tenant's API can neither see nor change another tenant's objects."""
     name = host.mailbox()
     assert host.two.get(name).status_code == 404
     assert host.two.delete(name).status_code == 404
@@ -79,7 +79,7 @@ def test_tenants_are_isolated(host: MailHost) -> None:
 
 
 def test_domain_takeover(host: MailHost) -> None:
-    """Mail to a domain that another tenant registered, but doesn't own, leaves this host."""
+    """Mail to a domain that a tenant registered without owning it is sent to the real owner."""
     host.two.domain("partner.example")
     host.two.mailbox("target@partner.example", secrets=[SECRET])
     host.send(host.mailbox(), "target@partner.example")
@@ -89,7 +89,7 @@ def test_domain_takeover(host: MailHost) -> None:
 
 
 def test_no_relay(host: MailHost) -> None:
-    """Port 25 accepts mail for this service only, also for a client that claims to be local."""
+    """Port 25 only accepts mail for this service, even from clients that claim to be local."""
     for sender in (PARTNER, f"postmaster@{ONE}", ""):
         assert host.reply_to("someone@elsewhere.example", sender).startswith(("5", "4"))
     for odd in (f"someone%elsewhere.example@{ONE}", f"elsewhere.example!someone@{ONE}"):
@@ -98,7 +98,7 @@ def test_no_relay(host: MailHost) -> None:
 
 @pytest.mark.parametrize("socket", ["milter", "socketmap"])
 def test_only_postfix_reaches_the_daemon(host: MailHost, socket: str) -> None:
-    """Another user of the host could have mail signed."""
+    """Only Postfix can connect to the daemon, because other users could get mail signed."""
     path = f"/run/postroom-mail/{socket}"
     code = f"from socket import *; socket(AF_UNIX).connect('{path}')"
     connect = ("python3", "-c", code)
@@ -110,7 +110,7 @@ def test_only_postfix_reaches_the_daemon(host: MailHost, socket: str) -> None:
 
 
 def test_submission_needs_login(host: MailHost) -> None:
-    """No mail is accepted before it."""
+    """A client that has not logged in can't submit mail."""
     with smtplib.SMTP(ADDRESS, 587, "localhost") as client:
         client.starttls(context=host.mail.trust)
         client.ehlo()
@@ -120,7 +120,7 @@ def test_submission_needs_login(host: MailHost) -> None:
 
 @pytest.mark.parametrize("sender", [f"ceo@{ONE}", f'"ceo"@{ONE}', f"postmaster@{TWO}"])
 def test_forwarded_mail_is_not_sent_as_its_sender(host: MailHost, sender: str) -> None:
-    """A stranger's message to a forwarder doesn't leave with a sender that passes SPF."""
+    """Forwarded mail gets an SRS sender and no signature, so nobody can forge senders with it."""
     forwarder, to = unused(TWO), unused("partner.example")
     host.two.forwarder(forwarder, [to])
     host.mail.receive(forwarder, sender=sender)
@@ -130,13 +130,13 @@ def test_forwarded_mail_is_not_sent_as_its_sender(host: MailHost, sender: str) -
 
 
 def test_forged_srs(host: MailHost) -> None:
-    """Nobody can send through an address that the host didn't make."""
+    """A forged SRS address is refused."""
     forged = "SRS0=AAAA=BB=elsewhere.example=someone@mail.example"
     assert host.reply_to(forged, "").startswith("550")
 
 
 def test_harvested_srs(host: MailHost) -> None:
-    """An address that the host made takes bounces only, so nobody can send through it."""
+    """An SRS address that the host generated only accepts bounces, so nobody can relay with it."""
     forwarder = unused()
     host.one.forwarder(forwarder, ["harvester@partner.example"])
     host.mail.receive(forwarder, "forwarded")
@@ -150,7 +150,7 @@ def test_harvested_srs(host: MailHost) -> None:
 
 @pytest.mark.parametrize("end", [b"\n.\n", b"\r\n.\n", b"\n.\r\n", b"\r.\r"])
 def test_smuggling(host: MailHost, end: bytes) -> None:
-    """Only CR LF . CR LF ends a message."""
+    """Only CR LF, a dot and CR LF end a message."""
     name = host.mailbox()
     inner = f"MAIL FROM:<{PARTNER}>\r\nRCPT TO:<{name}>\r\nDATA\r\nSubject: smuggled\r\n\r\n"
     with host.mail.mx() as client:
@@ -167,7 +167,7 @@ def test_smuggling(host: MailHost, end: bytes) -> None:
 
 
 def test_password_guessing(host: MailHost) -> None:
-    """Guesses for one mailbox don't keep another from logging in."""
+    """Guessing one mailbox's password does not lock out other mailboxes."""
     victim, other = host.mailbox(), host.mailbox()
     for guess in range(3):
         with pytest.raises(imaplib.IMAP4.error):
@@ -176,7 +176,7 @@ def test_password_guessing(host: MailHost) -> None:
 
 
 def test_forwarding_loop_over_tenants(host: MailHost) -> None:
-    """It ends, and mail to members outside of the loop is delivered once."""
+    """A forwarding loop across tenants ends, and members outside of it get the mail once."""
     here, there, outside = unused(ONE), unused(TWO), host.mailbox()
     host.one.forwarder(here, [there, outside])
     host.two.forwarder(there, [here])
@@ -189,7 +189,7 @@ def test_forwarding_loop_over_tenants(host: MailHost) -> None:
 
 
 def test_many_members(host: MailHost) -> None:
-    """A forwarder with 1,000 members delivers to each."""
+    """A forwarder delivers to each of its 1,000 members."""
     forwarder = unused()
     members = [f"m{number}@partner.example" for number in range(999)]
     host.one.forwarder(forwarder, [*members, host.mailbox()])
@@ -199,7 +199,7 @@ def test_many_members(host: MailHost) -> None:
 
 
 def test_null_bytes_and_bad_lines(host: MailHost) -> None:
-    """A client that talks nonsense is refused and doesn't disturb the next."""
+    """A client that sends garbage is refused and doesn't affect other clients."""
     with socket.create_connection((ADDRESS, 25), 10) as raw:
         raw.sendall(b"\x00\xff" * 5000 + b"\r\n")
         raw.recv(1000)

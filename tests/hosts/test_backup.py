@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A backup of the host is restored on another one, which then serves the same mailboxes."""
+"""A backup is restored on another host, which then serves the same mailboxes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ansible_collections.postroom.email.tests.hosts.mail_host import (
 from ansible_collections.postroom.email.tests.support import playbooks, repository
 from ansible_collections.postroom.email.tests.support.mail import message
 
-#: Of each mailbox on the second host, in KiB.
+#: The quota of each mailbox on the second host, in KiB.
 QUOTA = 200
 FILES = ("database.dump", "mail.tar", "manifest", "state.tar")
 MAIL, STATE, TEMPORARY = "/var/lib/postroom-mail", "/var/lib/postroom", "/var/tmp"  # noqa: S108
@@ -34,7 +34,7 @@ MAIL, STATE, TEMPORARY = "/var/lib/postroom-mail", "/var/lib/postroom", "/var/tm
 
 @dataclass(frozen=True)
 class Saved:
-    """A backup, and what was on the host when it was made.
+    """A backup, and the state of the host at the time.
 
     :param name: a mailbox with the messages "read" (flagged, in INBOX) and "filed" (in Archive)
     :param bounce: an SRS address of PARTNER
@@ -48,7 +48,7 @@ class Saved:
 
 
 def run_playbook(host: MailHost, name: str, *options: str, **variables: object) -> playbooks.Run:
-    """Run a playbook of the collection for the host."""
+    """Run one of the collection's playbooks for the host."""
     file = repository.ROOT / "playbooks" / f"{name}.yml"
     return host.playbook(file, *options, mail_host_hosts="mail_hosts", **variables)
 
@@ -97,7 +97,7 @@ def saved(host: MailHost, tmp_path_factory: pytest.TempPathFactory) -> Saved:
 def restored(
     host: MailHost, saved: Saved, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[MailHost]:
-    """Return another host that the playbook mail_host built, with the backup restored."""
+    """Return a new host, built by the playbook mail_host, with the backup restored."""
     token = tmp_path_factory.mktemp("token") / "token"
     with mail_host.spare_host(host) as spare:
         tenant = {"mail_host_tenant": "new", "mail_host_token_file": str(token)}
@@ -121,7 +121,7 @@ def restored(
 
 
 def test_backup(saved: Saved) -> None:
-    """Only its owner can read it, and no secret was shown."""
+    """Only the owner can read a backup, and its creation reveals no secret."""
     assert sorted(file.name for file in saved.folder.iterdir()) == sorted(FILES)
     assert saved.folder.stat().st_mode & 0o777 == 0o700
     assert {file.stat().st_mode & 0o777 for file in saved.folder.iterdir()} == {0o600}
@@ -138,7 +138,7 @@ def test_backup(saved: Saved) -> None:
 
 
 def test_check_mode_makes_no_backup(host: MailHost, tmp_path: Path) -> None:
-    """It reports that there would be one, and leaves nothing on either side."""
+    """Check mode reports that a backup would be made, and leaves no files."""
     run = back_up(host, tmp_path / "backups", "--check")
     assert run.status == 0, run.output
     assert "would be backed up" in run.output
@@ -146,7 +146,7 @@ def test_check_mode_makes_no_backup(host: MailHost, tmp_path: Path) -> None:
 
 
 def test_nothing_is_left_on_the_hosts(host: MailHost, restored: MailHost) -> None:
-    """Neither temporary files nor a second database."""
+    """A backup and a restore leave no temporary files or databases behind."""
     for each in (host, restored):
         assert each.host.run("find", TEMPORARY, "-name", "postroom-*") == ""
         assert each.host.run("find", MAIL, "-maxdepth", "1", "-name", ".re*") == ""
@@ -154,7 +154,7 @@ def test_nothing_is_left_on_the_hosts(host: MailHost, restored: MailHost) -> Non
 
 
 def test_restored_mail(restored: MailHost, saved: Saved) -> None:
-    """Login, messages, flags, keywords and folders are those of the backup."""
+    """Messages, flags, keywords and folders are restored, and the password still works."""
     session = restored.mail.imap(saved.name, SECRET)
     for folder, subject in (("INBOX", "read"), ("Archive", "filed")):
         assert session.select(folder) == ("OK", [b"1"])
@@ -165,7 +165,7 @@ def test_restored_mail(restored: MailHost, saved: Saved) -> None:
 
 
 def test_restored_service(restored: MailHost, saved: Saved) -> None:
-    """The token works, new mail arrives, sent mail is signed, and old bounces come back."""
+    """A restored host accepts the token, receives and signs mail, and returns old bounces."""
     assert restored.one.get(saved.name).status_code == 200
     restored.mail.receive(saved.name, "new")
     assert restored.wait_for_mail(saved.name, "new")
@@ -178,7 +178,7 @@ def test_restored_service(restored: MailHost, saved: Saved) -> None:
 
 
 def test_restored_rights(host: MailHost, restored: MailHost) -> None:
-    """Owners, modes and granted rights are those of a host that the role built."""
+    """Restored files and database roles have the same owners, modes and rights as before."""
     for command in (
         ["find", STATE, "-printf", "%P %u %g %m\n"],
         ["find", MAIL, "-maxdepth", "1", "-type", "d", "-name", "?" * 32, "-printf", "%u %g %m\n"],
@@ -192,7 +192,7 @@ def test_restored_rights(host: MailHost, restored: MailHost) -> None:
 
 
 def test_quota(restored: MailHost) -> None:
-    """Mail that doesn't fit into a mailbox is returned, and other recipients get it."""
+    """Mail that exceeds a mailbox's quota is returned, and other recipients still get it."""
     sender, full, other = restored.mailbox(), restored.mailbox(), restored.mailbox()
     for subject, recipients in (("fits", [full]), ("too much", [full, other])):
         large = message(sender, full, subject)
@@ -209,7 +209,7 @@ def test_quota(restored: MailHost) -> None:
 
 
 def test_restore_refuses_to_replace(restored: MailHost, saved: Saved) -> None:
-    """A host with mailboxes is left alone, unless it may be replaced."""
+    """A host with mailboxes is only replaced if the user allows it."""
     new = restored.mailbox()
     run = restore(restored, saved.folder)
     assert run.status == 2
@@ -221,19 +221,19 @@ def test_restore_refuses_to_replace(restored: MailHost, saved: Saved) -> None:
 @pytest.mark.parametrize(
     ("damage", "problem"),
     [
-        ("cut", "mail.tar is not what the backup has written"),
+        ("cut", "mail.tar has changed since the backup"),
         ("partial", "mail.tar is missing"),
         ("no manifest", "manifest is missing"),
         ("junk manifest", "is damaged"),
         ("missing", "manifest, database.dump, mail.tar, state.tar is missing"),
         ("junk dump", "PostgreSQL can't restore database.dump"),
-        ("another host", "The backup is of other.example"),
+        ("another host", "The backup is from other.example"),
     ],
 )
 def test_damaged_backup(
     restored: MailHost, saved: Saved, tmp_path: Path, damage: str, problem: str
 ) -> None:
-    """It is refused with one sentence, and the service keeps running."""
+    """A damaged backup is refused with one sentence, and the service keeps running."""
     backup = tmp_path / "backup"
     shutil.copytree(saved.folder, backup)
     manifest = backup / "manifest"
@@ -267,7 +267,7 @@ def test_damaged_backup(
 
 
 def test_replace(restored: MailHost, saved: Saved) -> None:
-    """What came after the backup is gone, and each message of the backup is there once."""
+    """Replacing removes everything that is newer than the backup, and duplicates no message."""
     new = restored.mailbox()
     restored.mail.receive(saved.name, "after the backup")
     restored.wait_for_mail(saved.name, "after the backup")
@@ -282,7 +282,10 @@ def test_replace(restored: MailHost, saved: Saved) -> None:
 
 
 def _validity(host: MailHost, name: str) -> int:
-    """Return the UIDVALIDITY of an inbox; mail clients forget its messages when it changes."""
+    """Return an inbox's UIDVALIDITY.
+
+    When it changes, mail clients discard their cached messages.
+    """
     session = host.mail.imap(name, SECRET)
     session.select()
     _status, [value] = session.response("UIDVALIDITY")
@@ -291,7 +294,7 @@ def _validity(host: MailHost, name: str) -> int:
 
 
 def _starts(host: MailHost) -> str:
-    """Return when the services were started."""
+    """Return the start times of the services."""
     units = ("postroom-api", "postroom-mail", "dovecot", "postfix@-")
     return host.host.run("systemctl", "show", "--property=ActiveEnterTimestampMonotonic", *units)
 

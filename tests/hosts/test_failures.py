@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nothing is lost and nothing refused for good while a part of the host is down."""
+"""While a part of the host is down, no mail is lost or permanently refused."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ API, DAEMON = "postroom-api", "postroom-mail"
 
 @contextlib.contextmanager
 def stopped(host: MailHost, *units: str) -> Iterator[None]:
-    """Stop units for a while."""
+    """Stop units until the block ends."""
     host.host.run("systemctl", "stop", *units)
     try:
         yield
@@ -36,7 +36,7 @@ def stopped(host: MailHost, *units: str) -> Iterator[None]:
 
 
 def test_api_stopped(host: MailHost) -> None:
-    """Mail flows without the API, also through daemons that start meanwhile."""
+    """Mail is delivered while the API is down, even if the other daemons are restarted."""
     name, forwarder = host.mailbox(), unused()
     host.one.forwarder(forwarder, [name])
     with stopped(host, API):
@@ -50,7 +50,7 @@ def test_api_stopped(host: MailHost) -> None:
 
 
 def test_database_stopped(host: MailHost) -> None:
-    """Every request is answered with a temporary error, and later with success."""
+    """While the database is down, requests get a temporary error."""
     name = host.mailbox()
     with stopped(host, host.postgresql):
         assert host.reply_to(name).startswith("4")
@@ -59,7 +59,7 @@ def test_database_stopped(host: MailHost) -> None:
         assert refused.value.smtp_code // 100 == 4
         with pytest.raises(imaplib.IMAP4.error, match="UNAVAILABLE"):
             host.mail.imap(name, SECRET)
-    # Each process of Postfix tries a database that failed again after a minute.
+    # Each Postfix process retries a failed database after a minute.
     wait_for(lambda: _serves(host, name), 180)
     host.mail.receive(name, "later")
 
@@ -69,12 +69,12 @@ def test_database_stopped(host: MailHost) -> None:
 
     wait_for(arrived, 180)
     wait_for(lambda: _has_api(host))
-    # Other tests may meet a process of Postfix that doesn't try the database yet.
+    # Other tests may use a Postfix process that doesn't retry the database yet.
     host.host.run("systemctl", "restart", "postfix")
 
 
 def test_daemon_stopped(host: MailHost) -> None:
-    """Submission is refused for the moment; nothing leaves unsigned."""
+    """While the daemon is down, submission gets a temporary error, so no mail leaves unsigned."""
     name = host.mailbox()
     with stopped(host, DAEMON), pytest.raises(smtplib.SMTPResponseException) as refused:
         host.send(name, PARTNER)
@@ -85,7 +85,7 @@ def test_daemon_stopped(host: MailHost) -> None:
 
 
 def test_daemon_killed(host: MailHost) -> None:
-    """Postfix's maps follow the database, and are empty after a crash."""
+    """If the daemon is killed, Postfix's maps are emptied, and filled again after its restart."""
     name, alias = host.mailbox(), unused()
     other = host.mailbox(alias)
     host.wait_until_mapped(alias, other)
@@ -102,7 +102,7 @@ def test_daemon_killed(host: MailHost) -> None:
 
 
 def test_daemon_stuck(host: MailHost) -> None:
-    """The daemon is restarted, and the maps are right again."""
+    """A stuck daemon is restarted, and the maps are updated."""
     name, alias = host.mailbox(), unused()
     host.one.patch(name, emails=[name, alias])
     host.wait_until_mapped(alias, name)
@@ -116,9 +116,9 @@ def test_daemon_stuck(host: MailHost) -> None:
 
 @pytest.mark.parametrize("unit", ["postfix", "dovecot"])
 def test_restart_mid_delivery(host: MailHost, unit: str) -> None:
-    """Messages that were accepted arrive.
+    """Accepted messages are delivered despite a restart.
 
-    One that was being stored may arrive twice, because the answer to it was lost.
+    A message that was being stored may arrive twice, because the response was lost.
     """
     name = host.mailbox()
     accepted = []
@@ -139,10 +139,10 @@ def test_restart_mid_delivery(host: MailHost, unit: str) -> None:
 
 
 def _serves(host: MailHost, name: str) -> bool:
-    """Return whether mail is accepted from outside and from the mailbox."""
+    """Return whether the host accepts mail from outside and from the mailbox."""
     try:
         return host.reply_to(name)[:3] == "250" and host.mail.log_in(name, SECRET)[:3] == "235"
-    except (OSError, smtplib.SMTPException):  # a daemon is starting
+    except (OSError, smtplib.SMTPException):  # a daemon is still starting
         return False
 
 

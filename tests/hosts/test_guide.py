@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The files and commands of the tutorial and the guide about mail hosts work."""
+"""The files and commands in the mail host tutorial and guide work."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_variables() -> None:
 
 
 def test_first_domain(host: MailHost, tmp_path: Path) -> None:
-    """Its playbook creates mailboxes, and mail arrives once the records are published."""
+    """The guide's playbook creates mailboxes, and mail arrives after the records are published."""
     with host.api("guide") as api:
         follow(host, api, tmp_path)
 

@@ -21,7 +21,7 @@ from ansible_collections.postroom.email.tests.service.api import Api
 
 RECIPIENTS = 20_000
 SESSIONS = 8
-#: Recipients of a message; Postfix accepts up to 1,000.
+#: The number of recipients per message. Postfix accepts up to 1,000.
 BATCH = 500
 MAILBOXES, ALIASES = 10, 14
 WRITES_PER_SECOND = 100
@@ -29,7 +29,7 @@ WRITERS = 4
 
 
 def test_recipients_while_the_api_writes(host: MailHost) -> None:
-    """20,000 recipients are accepted while aliases come and go."""
+    """20,000 recipients are accepted while the API adds and removes aliases."""
     addresses = []
     for _mailbox in range(MAILBOXES):
         aliases = [unused() for _alias in range(ALIASES)]
@@ -40,13 +40,13 @@ def test_recipients_while_the_api_writes(host: MailHost) -> None:
         replies = sum(pool.map(lambda seed: _replies(host, addresses, seed), batches), Counter())
     assert replies == {250: RECIPIENTS}
     assert set(writes) == {200}
-    # Each writer wrote several times meanwhile.
+    # Each writer wrote several times in the meantime.
     assert writes[200] > 10 * WRITERS
 
 
 @contextlib.contextmanager
 def api_writes(api: Api, names: list[str]) -> Iterator[Counter[int]]:
-    """Add and remove aliases of mailboxes, and yield how many answers had each status."""
+    """Add and remove aliases until the block ends, and yield the number of responses by status."""
     ended = threading.Event()
     statuses: Counter[int] = Counter()
 
@@ -71,11 +71,11 @@ def api_writes(api: Api, names: list[str]) -> Iterator[Counter[int]]:
 
 
 def _replies(host: MailHost, addresses: list[str], seed: int) -> Counter[int]:
-    """Return how many recipients of a message got each reply; the message isn't sent."""
+    """Return the number of recipients by reply. The message itself isn't sent."""
     chosen = random.Random(seed).choices(addresses, k=BATCH)  # noqa: S311 any recipients do
     with host.mail.mx() as client:
         client.ehlo()
         client.mail(PARTNER)
-        # Pipelined, as other mail servers do.
+        # Pipelined, like other mail servers.
         client.send("".join(f"RCPT TO:<{address}>\r\n" for address in chosen))
         return Counter(client.getreply()[0] for _address in chosen)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What an API call changes is effective for mail; mail arrives once, unchanged and signed."""
+"""Changes in the API take effect on mail, and mail arrives once, unchanged and signed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NON_ASCII = "pässwörd-€"
 
 
 def test_each_secret_logs_in(host: MailHost) -> None:
-    """Over IMAPS, and for submission on 587 and 465."""
+    """Each of a mailbox's secrets works for IMAPS and for submission on ports 587 and 465."""
     name = host.one.mailbox(unused(), secrets=[SECRET, "second", NON_ASCII])
     for secret in (SECRET, "second", NON_ASCII):
         host.mail.imap(name, secret).logout()
@@ -39,7 +39,7 @@ def test_each_secret_logs_in(host: MailHost) -> None:
 
 
 def test_login_needs_tls(host: MailHost) -> None:
-    """Submission offers no login before STARTTLS, and port 25 none at all."""
+    """Submission offers a login only after STARTTLS, and port 25 never does."""
     for port in (587, 25):
         with smtplib.SMTP(host.host.address, port, "localhost") as client:
             client.ehlo()
@@ -50,7 +50,7 @@ def test_login_needs_tls(host: MailHost) -> None:
 
 
 def test_alias_added_moved_removed(host: MailHost) -> None:
-    """Mail follows the alias, without a reload, once the maps have the change."""
+    """Mail follows an alias that is added, moved or removed, without a reload of Postfix."""
     alias, first, second = unused(), host.mailbox(), host.mailbox()
     assert host.reply_to(alias).startswith("550")
     host.one.patch(first, emails=[first, alias])
@@ -68,7 +68,7 @@ def test_alias_added_moved_removed(host: MailHost) -> None:
 
 
 def test_new_domain_after_refusals(host: MailHost) -> None:
-    """Processes that refused mail to a domain accept it once the domain is served."""
+    """Postfix processes that refused mail to a domain accept it once the domain is verified."""
     name = "late.example"
     address = f"postmaster@{name}"
     for _session in range(20):
@@ -79,7 +79,7 @@ def test_new_domain_after_refusals(host: MailHost) -> None:
 
 
 def test_mailbox_and_alias_get_one_copy(host: MailHost) -> None:
-    """Of a message to both; the envelope sender stays what it was."""
+    """A message to a mailbox and its alias is stored once, with the original envelope sender."""
     alias = unused()
     name = host.mailbox(alias)
     with host.mail.mx() as client:
@@ -89,7 +89,7 @@ def test_mailbox_and_alias_get_one_copy(host: MailHost) -> None:
 
 
 def test_forwarders(host: MailHost) -> None:
-    """To a mailbox, another forwarder and another service, once each; bounces come back."""
+    """A forwarder delivers once to mailboxes, other forwarders and other services."""
     inner, outer = unused(), unused()
     near, far = host.mailbox(), host.mailbox()
     host.one.forwarder(inner, [far, "inner@partner.example"])
@@ -108,7 +108,7 @@ def test_forwarders(host: MailHost) -> None:
 
 
 def test_replaced_secret(host: MailHost) -> None:
-    """The old one is refused, and sessions that it opened end."""
+    """After a secret is replaced, the old one is refused and its sessions end."""
     name = host.mailbox()
     reading, sending = host.mail.imap(name, SECRET), host.mail.submit(name, SECRET)
     host.one.patch(name, secrets=["replaced"])
@@ -121,7 +121,7 @@ def test_replaced_secret(host: MailHost) -> None:
 
 
 def test_mailbox_created_again_is_empty(host: MailHost) -> None:
-    """And the old mail is gone from the disk."""
+    """A deleted mailbox's mail is removed from the disk, so a new mailbox of that name is empty."""
     name = host.mailbox()
     host.mail.receive(name)
     host.wait_for_mail(name)
@@ -136,7 +136,7 @@ def test_mailbox_created_again_is_empty(host: MailHost) -> None:
 
 
 def test_domain_with_its_mailboxes(host: MailHost) -> None:
-    """Deleting a domain ends the sessions of its mailboxes and removes their mail."""
+    """Deleting a domain ends its mailboxes' sessions and removes their mail."""
     host.add_domain(host.one, "cascade.example")
     name = host.mailbox(domain="cascade.example")
     host.mail.receive(name)
@@ -149,7 +149,7 @@ def test_domain_with_its_mailboxes(host: MailHost) -> None:
 
 
 def test_unverified_domain(host: MailHost) -> None:
-    """Its mailboxes can log in, but it receives nothing and sends nothing."""
+    """Mailboxes on an unverified domain can log in, but can neither receive nor send mail."""
     host.one.domain("unverified.example")
     name = host.mailbox(domain="unverified.example")
     host.mail.imap(name, SECRET).logout()
@@ -160,7 +160,7 @@ def test_unverified_domain(host: MailHost) -> None:
 
 @pytest.mark.parametrize("lines", ["größe ☃\n", "x" * 5000 + "\n", ".\n..\nFrom here\n"])
 def test_signature_of_unusual_text(host: MailHost, lines: str) -> None:
-    """8-bit text, long lines and lines that begin with a dot arrive with an intact signature."""
+    """8-bit text, long lines and lines that begin with a dot arrive with a valid signature."""
     name, to = host.mailbox(), unused("partner.example")
     content = f"From: {name}\r\nTo: {to}\r\nSubject: unusual\r\n"
     content += "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit\r\n\r\n"
@@ -173,7 +173,7 @@ def test_signature_of_unusual_text(host: MailHost, lines: str) -> None:
 
 
 def test_large_message(host: MailHost) -> None:
-    """5 MB arrive byte for byte."""
+    """A message of 5 MB arrives byte for byte."""
     name = host.mailbox()
     given = bytes(range(256)) * (5 * 4096)
     sent = EmailMessage()
@@ -188,7 +188,7 @@ def test_large_message(host: MailHost) -> None:
 
 
 def test_idle(host: MailHost) -> None:
-    """A client that waits is told of new mail."""
+    """A client in IDLE is notified of new mail."""
     name = host.mailbox()
     session = host.mail.imap(name, SECRET)
     session.select()
@@ -200,7 +200,7 @@ def test_idle(host: MailHost) -> None:
 
 
 def test_client_headers_are_removed(host: MailHost) -> None:
-    """The recipient doesn't learn where the client was, in a header of its own."""
+    """Received headers that a client adds are removed, because they reveal its location."""
     name, to = host.mailbox(), unused("partner.example")
     sent = message(name, to)
     sent["Received"] = "from laptop.home by nowhere"
@@ -210,7 +210,7 @@ def test_client_headers_are_removed(host: MailHost) -> None:
 
 
 def test_concurrent_messages(host: MailHost) -> None:
-    """200 messages on 8 connections arrive once each."""
+    """200 messages, sent over 8 connections, arrive exactly once each."""
     name = host.mailbox()
     batches = [[f"m{number}" for number in range(start, 200, 8)] for start in range(8)]
 
@@ -227,7 +227,7 @@ def test_concurrent_messages(host: MailHost) -> None:
 
 
 def test_postmaster(host: MailHost) -> None:
-    """Mail to the postmaster of a domain without such an address goes to the operator."""
+    """Mail to a domain's postmaster address goes to the operator if the address doesn't exist."""
     operator = f"postmaster@{ONE}"
     host.one.mailbox(operator, secrets=[SECRET])
     host.mail.receive("postmaster@two.example", "for the operator")
@@ -235,7 +235,7 @@ def test_postmaster(host: MailHost) -> None:
 
 
 def _has_ended(session: imaplib.IMAP4_SSL) -> bool:
-    """Return whether the host has closed a session, and then close this end."""
+    """Return whether the host has closed a session, and close the session in this case."""
     try:
         session.noop()
     except (imaplib.IMAP4.abort, OSError):

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Two nodes on one database are one service, and mailboxes move between them."""
+"""Two nodes with one database act as one service, and mailboxes can be moved between them."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ SERVICES = ("postfix", "dovecot", "postroom-api", "postroom-mail")
 
 
 def test_second_run_changes_nothing(host: MailHost) -> None:
-    """On neither node."""
+    """A second run of the role changes nothing on either node."""
     run = host.play(PLAY)
     assert run.status == 0, run.output
     assert [recap.changed for recap in run.recaps] == [0, 0], run.output
 
 
-# Moves take seconds, so these two run while there are few mailboxes.
+# Each move takes seconds, so these two tests run while there are few mailboxes.
 def test_drain(host: MailHost) -> None:
-    """All mailboxes of a node move, and new ones are placed on the other."""
+    """A drained node loses all of its mailboxes, and new mailboxes are placed on the other one."""
     names = [_mailbox_on(host, SECOND) for _number in range(3)]
     for name in names:
         host.mail.receive(name, "before")
@@ -61,7 +61,7 @@ def test_drain(host: MailHost) -> None:
 
 
 def test_existing_mailboxes_stay_where_their_mail_is(host: MailHost) -> None:
-    """When hosts without nodes become nodes."""
+    """When a host becomes a node, its mailboxes stay where their mail is."""
     name = _mailbox_on(host, SECOND)
     host.mail.receive(name)
     host.wait_for_mail(name)
@@ -79,7 +79,7 @@ def test_existing_mailboxes_stay_where_their_mail_is(host: MailHost) -> None:
 
 @pytest.mark.parametrize("node", NODES)
 def test_either_node_serves_all_mailboxes(host: MailHost, node: str) -> None:
-    """It receives and submits mail for them, and they are read there."""
+    """Each node receives, submits and serves mail for the mailboxes on both nodes."""
     names = [_mailbox_on(host, each) for each in NODES]
     there = host.on(node)
     for name in names:
@@ -93,7 +93,7 @@ def test_either_node_serves_all_mailboxes(host: MailHost, node: str) -> None:
 
 
 def test_bounce_to_the_other_node(host: MailHost) -> None:
-    """The nodes accept the SRS addresses of each other."""
+    """Each node accepts the SRS addresses that the other one generated."""
     forwarder, member = unused(), unused("partner.example")
     host.one.forwarder(forwarder, [member])
     sender = unused("partner.example")
@@ -105,7 +105,7 @@ def test_bounce_to_the_other_node(host: MailHost) -> None:
 
 
 def test_move(host: MailHost) -> None:
-    """Folders, flags and UIDs stay; mail that arrives meanwhile is there once; sessions end."""
+    """A move keeps folders, flags, UIDs and new mail, and ends the mailbox's sessions."""
     name = _mailbox_on(host, FIRST)
     client = host.mail.imap(name)
     client.create("Work/2026")
@@ -136,7 +136,7 @@ def test_move(host: MailHost) -> None:
 
 
 def test_old_copy(host: MailHost) -> None:
-    """The old node sets it aside, and deletes it with the mailbox."""
+    """After a move, the old node sets its copy aside, and deletes it together with the mailbox."""
     name = _mailbox_on(host, FIRST)
     host.mail.receive(name)
     host.wait_for_mail(name)
@@ -162,7 +162,7 @@ def test_old_copy(host: MailHost) -> None:
     ids=str,
 )
 def test_refused_move(host: MailHost, variables: dict[str, object]) -> None:
-    """It changes nothing."""
+    """A refused move changes nothing."""
     before = host.host.run("postroom-service", "node", "list")
     run = host.playbook(MOVE, mail_host_hosts="mail_hosts", **variables)
     assert run.status == 2
@@ -171,9 +171,9 @@ def test_refused_move(host: MailHost, variables: dict[str, object]) -> None:
 
 
 def test_failed_move(host: MailHost) -> None:
-    """The mailbox stays on its node and can be used, and the others move."""
+    """If a move fails, the mailbox remains usable on its node, and the other mailboxes move."""
     names = [_mailbox_on(host, FIRST) for _number in range(2)]
-    # The copy of the first one can't be written.
+    # The copy of the first mailbox can't be written.
     uid = host.hosts[FIRST].run("doveadm", "user", "-f", "home", names[0]).strip()
     host.hosts[SECOND].run("touch", uid)
     run = _move(host, mail_host_move_mailboxes=names)
@@ -188,7 +188,7 @@ def test_failed_move(host: MailHost) -> None:
 
 
 def test_killed_move(host: MailHost) -> None:
-    """It is cancelled, and the mailbox can be used."""
+    """A killed move is cancelled, and the mailbox remains usable."""
     name = _mailbox_on(host, FIRST)
     done = host.hosts[FIRST].attempt("timeout", "2", "postroom-move-mailbox", name, SECOND)
     assert done.returncode == 124
@@ -198,7 +198,7 @@ def test_killed_move(host: MailHost) -> None:
 
 
 def test_move_by_hand_on_the_wrong_node(host: MailHost) -> None:
-    """It is refused, since this node's copy of the mailbox is empty."""
+    """The command refuses a move on the wrong node, whose copy of the mailbox is empty."""
     name = _mailbox_on(host, SECOND)
     done = host.hosts[FIRST].attempt("postroom-move-mailbox", name, FIRST)
     assert done.returncode == 2
@@ -207,7 +207,7 @@ def test_move_by_hand_on_the_wrong_node(host: MailHost) -> None:
 
 @pytest.mark.parametrize("how", ["stopped", "unreachable"])
 def test_node_down(host: MailHost, how: str) -> None:
-    """The other node serves its own mailboxes, and keeps mail for the others until it is back."""
+    """If a node is down, the other one serves its own mailboxes and queues mail for the rest."""
     there, down = host.on(FIRST), host.hosts[SECOND]
     near, far = _mailbox_on(host, FIRST), _mailbox_on(host, SECOND)
     subjects = [f"m{number}" for number in range(40)]
@@ -223,18 +223,18 @@ def test_node_down(host: MailHost, how: str) -> None:
             there.mail.imap(far)
     wait_for(lambda: _serves(there, far))
     found = wait_for(lambda: _all_of(there, far, {*subjects}), 120)
-    # One that was being stored may arrive twice, because the answer to it was lost.
+    # A message that was being stored may arrive twice, because the response was lost.
     assert max(found.values()) <= 2
 
 
 def test_database_down(host: MailHost) -> None:
-    """Mail is deferred, and no log has a password of the database."""
+    """If the database is down, mail is deferred, and no log contains a database password."""
     assert host.database
     name = _mailbox_on(host, FIRST)
     host.database.stop()
     try:
         for node in NODES:
-            # Its new processes connect at once.
+            # New processes connect immediately.
             host.hosts[node].run("systemctl", "restart", "postfix")
             assert host.on(node).reply_to(name).startswith("4")
             with pytest.raises(imaplib.IMAP4.error, match="UNAVAILABLE"):
@@ -245,7 +245,7 @@ def test_database_down(host: MailHost) -> None:
         journal = each.run("journalctl")
         assert "connect to pgsql server" in journal
         assert DATABASE_PASSWORD not in journal
-    # Postfix tries a database that failed again after a minute.
+    # Postfix retries a failed database after a minute.
     wait_for(lambda: host.reply_to(name).startswith("250"), 180)
 
 
@@ -287,7 +287,7 @@ def _folders(host: MailHost, node: str, pattern: str) -> list[str]:
 
 
 def _status(host: MailHost, name: str) -> tuple[object, object]:
-    """Return the UIDVALIDITY of a folder, and what it holds."""
+    """Return the UIDVALIDITY and the contents of a folder."""
     with host.mail.imap(name, SECRET) as client:
         _result, validity = client.status("Work/2026", "(UIDVALIDITY UIDNEXT)")
         client.select("Work/2026", readonly=True)
@@ -295,7 +295,7 @@ def _status(host: MailHost, name: str) -> tuple[object, object]:
 
 
 def _all_of(host: MailHost, name: str, subjects: set[str]) -> Counter[str] | None:
-    """Return what is in an inbox once all subjects are, and let Postfix try again until then."""
+    """Return an inbox's contents once all subjects are there. Until then, let Postfix retry."""
     host.retry()
     found = Counter(host.mail.subjects(name))
     return found if found.keys() >= subjects else None

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The role itself: a second run, refusals, a failed upgrade, a removal, and a run after that."""
+"""The role itself: repeated runs, refused variables, a failed upgrade and a removal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REMOVE = {"mail_host_state": "absent", "mail_host_remove_data": True}
 
 
 def test_second_run_changes_nothing(host: MailHost) -> None:
-    """Nor does check mode find anything to change."""
+    """A second run changes nothing, and check mode predicts no change."""
     for options in ((), ("--check",)):
         run = host.play(PLAY, *options)
         assert run.status == 0, run.output
@@ -47,7 +47,7 @@ def test_second_run_changes_nothing(host: MailHost) -> None:
     ids=str,
 )
 def test_refused_variables(host: MailHost, variables: dict[str, Any]) -> None:
-    """A play that is refused changes nothing."""
+    """A run with invalid variables fails and changes nothing."""
     run = host.play(PLAY, **variables)
     assert run.status != 0, run.output
     assert run.recap.changed == 0, run.output
@@ -57,7 +57,7 @@ def test_refused_variables(host: MailHost, variables: dict[str, Any]) -> None:
 
 
 def test_upgrade_of_a_host_without_maps(host: MailHost) -> None:
-    """They exist before the configuration of Postfix names them."""
+    """An upgrade creates the maps before Postfix's configuration refers to them."""
     host.host.run("systemctl", "stop", "postroom-mail")
     host.host.run("rm", "--recursive", MAPS)
     run = host.play(PLAY, "--check")
@@ -73,7 +73,7 @@ def test_upgrade_of_a_host_without_maps(host: MailHost) -> None:
 
 
 def test_failed_upgrade(host: MailHost) -> None:
-    """The service continues, and the password in the package's URL is nowhere."""
+    """After a failed upgrade, the service continues, and the URL's password appears nowhere."""
     link = host.host.run("readlink", "/opt/postroom/bin")
     package = "https://user:hidden-token@nowhere.invalid/postroom-9-py3-none-any.whl"
     run = host.play(PLAY, mail_host_package=package)
@@ -86,7 +86,7 @@ def test_failed_upgrade(host: MailHost) -> None:
 
 
 def test_removal_keeps_mail_and_database(host: MailHost) -> None:
-    """Nothing listens any more; a later run serves the same mailboxes with their mail."""
+    """A removal keeps the mail and the database, and a later run serves them again."""
     name = host.mailbox()
     host.mail.receive(name, "kept")
     host.wait_for_mail(name, "kept")

@@ -43,7 +43,7 @@ BOB, DOMAIN = "bob@example.com", "example.com"
 
 
 class MailServer(MailClient):
-    """The service, the API as its tenant, and connections of mail clients."""
+    """The service, API access for its tenant, and mail clients' connections."""
 
     def __init__(self, service: RunningService, api: Api, folder: Path) -> None:
         super().__init__(service.ready, folder)
@@ -52,12 +52,12 @@ class MailServer(MailClient):
 
 
 def is_signed(sent: bytes, records: dict[str, list[dict[str, str]]], domain: str) -> bool:
-    """Verify the DKIM signature of a message with the records of the DNS endpoint."""
+    """Verify a message's DKIM signature with the records of the DNS endpoint."""
     return bool(signing_key(sent, records["txt"], domain))
 
 
 def resolve_to(address: str, host: str, patch: pytest.MonkeyPatch) -> None:
-    """Resolve a host name to an address, as DNS would."""
+    """Resolve a host name to an address without DNS."""
     real = socket.getaddrinfo
 
     def resolve(name: str, *more: Any, **options: Any) -> Any:
@@ -70,7 +70,7 @@ def resolve_to(address: str, host: str, patch: pytest.MonkeyPatch) -> None:
 def mail_server(
     folder: Path, *options: str, populate: bool = True, database: str | None = None
 ) -> Iterator[MailServer]:
-    """Run the service with mail, and with Alice and Bob at example.com."""
+    """Run the service with the mail server, and with Alice and Bob at example.com."""
     extra_args = [*mail_options(folder), *options]
     with (
         running_service(folder, database=database, extra_args=extra_args) as service,

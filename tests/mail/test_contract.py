@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the contract says about mail, connection settings and logins, with standard clients."""
+"""The contract's rules about mail, connection settings and logins, tested with standard clients."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from ansible_collections.postroom.email.tests.support.loopback import address_wi
 
 @pytest.fixture(scope="module")
 def mail(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MailServer]:
-    """Run one server for the tests that don't disturb each other."""
+    """Run one server for the tests that don't affect each other."""
     with mail_server(tmp_path_factory.mktemp("mail")) as mail:
         yield mail
 
 
 def recipients(mail: MailServer, *addresses: str) -> list[int]:
-    """Return the replies to the recipients of another server's message."""
+    """Return the replies to the recipients of a message from another server."""
     with mail.mx() as server:
         server.ehlo()
         server.mail(PARTNER)
@@ -48,7 +48,7 @@ def recipients(mail: MailServer, *addresses: str) -> list[int]:
 def test_mail_programs_connect_with_the_documented_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To the host in the MX record: IMAP over TLS on port 993, SMTP with STARTTLS on 587."""
+    """Mail programs can connect to the host in the MX record with the documented ports and TLS."""
     address = address_with_ports(587, 993)
     monkeypatch.setenv("NO_PROXY", address)
     options = [f"--host={address}", "--submission-port=587", "--imap-port=993"]
@@ -65,7 +65,7 @@ def test_mail_programs_connect_with_the_documented_settings(
 
 
 def test_mail_to_an_alias_is_stored_in_the_inbox(mail: MailServer) -> None:
-    """Once, even if a message is sent to the mailbox and its alias."""
+    """A message to a mailbox and its alias is stored in the inbox once."""
     carol, sales = f"carol@{DOMAIN}", f"sales@{DOMAIN}"
     mail.api.mailbox(carol, sales, secrets=[SECRET])
     with mail.mx() as server:
@@ -75,7 +75,7 @@ def test_mail_to_an_alias_is_stored_in_the_inbox(mail: MailServer) -> None:
 
 
 def test_a_forwarder_redirects_and_stores_nothing(mail: MailServer) -> None:
-    """From all of its addresses to all members, here and elsewhere, until it is deleted."""
+    """Each of a forwarder's addresses delivers to all members, and stores nothing itself."""
     team, every, everyone = (f"{name}@{DOMAIN}" for name in ("team", "every", "everyone"))
     mail.api.forwarder(team, [BOB, PARTNER])
     mail.api.forwarder(every, [team, BOB, "two@partner.example"], everyone)
@@ -83,7 +83,7 @@ def test_a_forwarder_redirects_and_stores_nothing(mail: MailServer) -> None:
         mail.receive(address, f"to {address}")
         assert mail.subjects(BOB).count(f"to {address}") == 1
         assert f"X-Recipients: {PARTNER}, two@partner.example\r\n".encode() in mail.outbox()[-1]
-    # It has no inbox that a client could read.
+    # A forwarder has no inbox that a client could read.
     with pytest.raises(imaplib.IMAP4.error):
         mail.imap(team, SECRET)
     mail.api.patch(team, members=["new@partner.example"])
@@ -95,7 +95,7 @@ def test_a_forwarder_redirects_and_stores_nothing(mail: MailServer) -> None:
 
 
 def test_outgoing_mail_is_signed_with_its_domains_key(mail: MailServer) -> None:
-    """The signature verifies with the record at service._domainkey of that domain only."""
+    """Outgoing mail is signed with the key of its domain, and with no other."""
     other = mail.api.domain("other.example")
     mail.api.mailbox(f"eve@{other}", secrets=[SECRET])
     records = {domain: mail.api.dns(domain).json() for domain in (DOMAIN, other)}
@@ -108,7 +108,7 @@ def test_outgoing_mail_is_signed_with_its_domains_key(mail: MailServer) -> None:
     assert not is_signed(sent.replace(b"Text.", b"Pay!."), records[other], other)
 
 
-#: Headers From that are not exactly Alice, some only for other readers.
+#: From headers that are not exactly Alice, some of them only for certain mail programs.
 SPOOFED = [
     *(f"From: {BOB}", "From: stranger@tenant.example", f"From: {ALICE}, {BOB}", "From:", "Cc: x"),
     *(f"From: {ALICE}\r\nFrom: {BOB}", f"From: {ALICE} <{BOB}>", f"From: <{ALICE}> <{BOB}>"),
@@ -120,7 +120,7 @@ SPOOFED = [
 
 @pytest.fixture(scope="module")
 def stranger(mail: MailServer) -> str:
-    """Return a mailbox of another tenant."""
+    """Return another tenant's mailbox."""
     with Api(mail.service.url, mail.service.new_token("another")) as api:
         api.domain("tenant.example")
         return api.mailbox("stranger@tenant.example")
@@ -128,7 +128,7 @@ def stranger(mail: MailServer) -> str:
 
 @pytest.mark.parametrize("header", SPOOFED)
 def test_the_header_from_is_the_mailboxs_own(mail: MailServer, header: str) -> None:
-    """Exactly one address, however mail programs read the header."""
+    """The header From must be one address of the mailbox, however mail programs parse it."""
     with mail.submit() as client:
         client.mail(ALICE)
         client.rcpt(BOB)
@@ -138,7 +138,7 @@ def test_the_header_from_is_the_mailboxs_own(mail: MailServer, header: str) -> N
 
 
 def test_a_mailbox_sends_from_its_own_addresses(mail: MailServer, stranger: str) -> None:
-    """To existing recipients."""
+    """A mailbox can send from its own addresses to existing recipients, and from no others."""
     with mail.submit() as client:
         for sender in (BOB, stranger, PARTNER, ""):
             assert client.mail(sender)[0] == 553
@@ -151,12 +151,12 @@ def test_a_mailbox_sends_from_its_own_addresses(mail: MailServer, stranger: str)
 
 
 def test_other_servers_reach_local_addresses_only(mail: MailServer) -> None:
-    """Nothing is relayed, also not for somebody who names a sender of this service."""
+    """Other servers can only deliver to local addresses, and nothing is relayed for them."""
     assert recipients(mail, f"nobody@{DOMAIN}", PARTNER, "nobody", BOB) == [550, 550, 553, 250]
 
 
 def test_a_removed_address_is_refused(mail: MailServer) -> None:
-    """After PATCH replaced the aliases, and after the domain with all that is on it was deleted."""
+    """Mail to an alias or domain that was removed is refused."""
     domain = mail.api.domain("gone.example")
     dave, old, new, team = (f"{name}@{domain}" for name in ("dave", "old", "new", "team"))
     mail.api.mailbox(dave, old, secrets=[SECRET])
@@ -171,7 +171,7 @@ def test_a_removed_address_is_refused(mail: MailServer) -> None:
 
 
 def test_recipients_are_checked_again_when_the_message_comes(mail: MailServer) -> None:
-    """A mailbox that was deleted after RCPT gets no mail; the other recipients do."""
+    """A mailbox that is deleted after RCPT gets no mail, but the other recipients do."""
     for kept, expected in (([], 550), ([f"kept@{DOMAIN}"], 250)):
         addresses = [mail.api.mailbox(name, secrets=[SECRET]) for name in kept]
         late = mail.api.mailbox(f"late@{DOMAIN}")
@@ -185,7 +185,7 @@ def test_recipients_are_checked_again_when_the_message_comes(mail: MailServer) -
 
 
 def test_any_secret_logs_in(mail: MailServer) -> None:
-    """With the full address of the mailbox, not with an alias; PATCH replaces the secrets."""
+    """Each of a mailbox's secrets logs in with its full address, until PATCH replaces them."""
     name, secrets = f"erin@{DOMAIN}", ["first", "zweites ü"]
     mail.api.mailbox(name, f"e@{DOMAIN}", secrets=secrets)
     check_logins(mail, name, secrets, "third")
@@ -195,7 +195,7 @@ def test_any_secret_logs_in(mail: MailServer) -> None:
 
 @pytest.mark.parametrize("mechanism", ["LOGIN", "PLAIN"])
 def test_each_mechanism_checks_the_secret(mail: MailServer, mechanism: str) -> None:
-    """After a wrong secret or bytes that aren't base64, a client can try again."""
+    """Each mechanism refuses wrong secrets and invalid base64, and lets the client try again."""
     with start_submission(mail) as client:
         assert client.docmd("AUTH", f"{mechanism} !")[0] == 501
         client.user = ALICE
@@ -207,7 +207,7 @@ def test_each_mechanism_checks_the_secret(mail: MailServer, mechanism: str) -> N
 
 
 def start_submission(mail: MailServer) -> smtplib.SMTP:
-    """Connect for submission with STARTTLS, without a login."""
+    """Connect for submission with STARTTLS, without logging in."""
     client = smtplib.SMTP(HOST, mail.service.ready["submission"], "localhost", timeout=60)
     client.starttls(context=mail.trust)
     client.ehlo()
@@ -215,7 +215,7 @@ def start_submission(mail: MailServer) -> smtplib.SMTP:
 
 
 def test_a_login_acts_for_its_own_mailbox_only(mail: MailServer) -> None:
-    """A client that asks IMAP for another mailbox, with its own secret, is refused."""
+    """An IMAP login can't act for another mailbox."""
     port = mail.service.ready["imap"]
     with imaplib.IMAP4_SSL(HOST, port, ssl_context=mail.trust, timeout=60) as client:
         for other, own in ((BOB, ALICE), (ALICE, ALICE)):
@@ -226,7 +226,7 @@ def test_a_login_acts_for_its_own_mailbox_only(mail: MailServer) -> None:
 
 
 def check_logins(mail: MailServer, name: str, secrets: list[str], *wrong: str) -> None:
-    """Log in with the right secrets, and try others and other names."""
+    """Check that the right secrets log in, and that wrong ones and other names don't."""
     for secret in secrets:
         assert mail.inbox(name, secret) == []
         mail.submit(name, secret).quit()
@@ -243,7 +243,7 @@ def check_logins(mail: MailServer, name: str, secrets: list[str], *wrong: str) -
 
 
 def test_logins_need_tls(mail: MailServer) -> None:
-    """IMAP uses TLS from the start; submission requires STARTTLS, and then a login."""
+    """IMAP uses TLS from the start, and submission requires STARTTLS before a login."""
     with smtplib.SMTP(HOST, mail.service.ready["submission"], timeout=60) as client:
         client.ehlo()
         assert client.has_extn("starttls")

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""With ``update_password: probe`` a password is idempotent: a real mail server decides."""
+"""With ``update_password: probe``, passwords are only replaced if a login fails."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def mail(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MailServer]:
 
 @pytest.fixture(scope="module")
 def site(mail: MailServer) -> Iterator[Site]:
-    """Run modules through a recorder that can forbid writes."""
+    """Provide a way to run modules through a recorder that can forbid writes."""
     with recording(mail.service.url) as recorder:
         site = Site(mail.service.url, mail.service.token, recorder)
         yield site
@@ -42,7 +42,7 @@ def site(mail: MailServer) -> Iterator[Site]:
 
 
 def run(site: Site, mail: MailServer, module: str, **options: Any) -> dict[str, Any]:
-    """Run a module with ``probe``, and check that its result shows no password."""
+    """Run a module with ``probe``, and check that its result contains no password."""
     where = {"imap_host": "localhost", "imap_port": mail.service.ready["imap"]}
     trust = {"ca_path": str(mail.folder / "mail-cert.pem"), "update_password": "probe"}
     result = site.run(module, **{**where, **trust, **options})
@@ -60,7 +60,7 @@ def works(mail: MailServer, secret: str) -> bool:
 
 
 def options_of(module: str, passwords: list[str]) -> dict[str, Any]:
-    """Return the options that declare one mailbox, absent without passwords."""
+    """Return the options that declare one mailbox, or its absence if there are no passwords."""
     one: dict[str, Any] = {"name": NEW, "state": "present" if passwords else "absent"}
     if module == "email_mailbox":
         return {**one, "passwords": passwords}
@@ -69,7 +69,7 @@ def options_of(module: str, passwords: list[str]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("module", ["email_mailbox", "email_tenant"])
 def test_twelve_steps(module: str, site: Site, mail: MailServer) -> None:
-    """Check mode predicts each operation, a real run does it, and a second run changes nothing."""
+    """Check mode predicts each operation, a real run performs it, and another changes nothing."""
     for passwords in ([FIRST], [OTHER, FIRST], []):
         options = options_of(module, passwords)
         site.recorder.take()
@@ -87,7 +87,7 @@ def test_twelve_steps(module: str, site: Site, mail: MailServer) -> None:
 def test_the_mx_host_is_the_default(
     site: Site, mail: MailServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is the one that the API returns; the certificate of the server is for it."""
+    """By default, the host in the MX record from the API is probed."""
     resolve_to(HOST, "mail.postroom.test", monkeypatch)
     options = {"name": ALICE, "imap_host": None}
     assert not run(site, mail, "email_mailbox", passwords=SECRET, **options)["changed"]

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The embedded mail server: sessions, mail to other services, verified domains, its log."""
+"""The embedded mail server: sessions, relayed mail, verified domains and its log."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from ansible_collections.postroom.email.tests.support.service import ServiceErro
 
 @pytest.mark.parametrize("stored", [(), ("--mail-dir",)])
 def test_sessions_end_with_their_login(stored: tuple[str, ...], tmp_path: Path) -> None:
-    """Of replaced secrets and deleted mailboxes; deleted mail is gone, also for a new mailbox."""
+    """Sessions end when their secret is replaced or their mailbox is deleted with its mail."""
     options = [f"{option}={tmp_path / 'maildir'}" for option in stored]
     with mail_server(tmp_path / "service", *options) as mail:
         mail.receive(BOB)
@@ -69,7 +69,7 @@ def test_sessions_end_with_their_login(stored: tuple[str, ...], tmp_path: Path) 
 
 
 def test_maildir_folders_survive_a_restart(tmp_path: Path) -> None:
-    """Also flags, and folders that a mail client created and renamed."""
+    """Maildir folders and flags survive a restart of the service."""
     option = f"--mail-dir={tmp_path / 'maildir'}"
     with mail_server(tmp_path, option) as mail:
         mail.receive(ALICE, "kept")
@@ -90,7 +90,7 @@ def test_maildir_folders_survive_a_restart(tmp_path: Path) -> None:
 
 
 def test_mail_to_other_services_goes_through_a_relay(tmp_path: Path) -> None:
-    """Bounces and refusals stay with the sender: a relay that is down is a temporary error."""
+    """Mail to other services goes through a relay, and is deferred while the relay is down."""
     port = free_port(HOST)
     with mail_server(tmp_path / "here", f"--mail-relay={HOST}:{port}") as mail:
         team = mail.api.forwarder(f"team@{DOMAIN}", [ALICE, PARTNER])
@@ -116,7 +116,7 @@ def test_mail_to_other_services_goes_through_a_relay(tmp_path: Path) -> None:
 
 
 class Refusal:
-    """Makes an SMTP server answer one command with a refusal."""
+    """A handler that makes an SMTP server refuse one command."""
 
     def __init__(self, command: str, reply: str) -> None:
         self._reply = reply
@@ -133,7 +133,7 @@ class Refusal:
 def test_a_relays_refusal_reaches_the_client(
     command: str, reply: str, code: int, tmp_path: Path
 ) -> None:
-    """As a temporary or a permanent error. Nothing is stored, so that the client can try again."""
+    """A relay's refusal reaches the client unchanged, and nothing is stored before a retry."""
     port = free_port(HOST)
     relay = Controller(Refusal(command, reply), HOST, port)
     with mail_server(tmp_path, f"--mail-relay={HOST}:{port}") as mail, ExitStack() as stack:
@@ -147,7 +147,7 @@ def test_a_relays_refusal_reaches_the_client(
 
 
 def test_loops_are_refused(tmp_path: Path) -> None:
-    """Between two accounts, which the API can't see; and over other servers, by the hops."""
+    """Forwarding loops are refused, both between two accounts and over other servers."""
     with mail_server(tmp_path) as mail, mail.mx() as server:
         with Api(mail.service.url, mail.service.new_token("other")) as other:
             other.domain("other.example")
@@ -165,7 +165,7 @@ def test_loops_are_refused(tmp_path: Path) -> None:
 
 
 def test_only_verified_domains_are_served_and_sign(tmp_path: Path) -> None:
-    """Mailboxes, aliases and forwarders work once the domain's own DKIM record was seen in DNS."""
+    """A domain sends and receives mail only after its own DKIM record was found in DNS."""
     record = ("service._domainkey.example.com", "TXT")
     wrong = answer('"v=DKIM1; k=rsa; p=MIIB"')
     with ExitStack() as stack:
@@ -202,7 +202,7 @@ def test_only_verified_domains_are_served_and_sign(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["/", ".", "", "..", "a/../b", "/etc", "x" * 300])
 def test_folders_stay_in_their_mailbox(name: str, tmp_path: Path) -> None:
-    """Whatever a client calls them; files that aren't mail are kept."""
+    """A client can't leave its mailbox's folder, whatever it calls a mail folder."""
     folder = tmp_path / "maildir"
     (folder / "photos").mkdir(parents=True)
     with mail_server(tmp_path, f"--mail-dir={folder}") as mail:
@@ -222,7 +222,7 @@ def test_folders_stay_in_their_mailbox(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("stored", [(), ("--mail-dir",)])
 def test_odd_commands_do_no_harm(stored: tuple[str, ...], tmp_path: Path) -> None:
-    """Names that pymap can't decode, folders that exist or don't, lines without an end."""
+    """Unusual or malformed commands do no harm."""
     options = [f"{option}={tmp_path / 'maildir'}" for option in stored]
     with mail_server(tmp_path / "service", *options) as mail:
         client = mail.imap()
@@ -253,7 +253,7 @@ def test_odd_commands_do_no_harm(stored: tuple[str, ...], tmp_path: Path) -> Non
     ],
 )
 def test_a_failed_start_names_the_reason(option: str, reason: str, tmp_path: Path) -> None:
-    """Folders, certificates and ports that can't be used end the start, and nothing is left."""
+    """A start with an unusable folder, certificate or port fails, and names the reason."""
     for name in ("cert", "key"):
         (tmp_path / name).write_text("not PEM")
     with socket.create_server((HOST, 0)) as taken:
@@ -268,7 +268,7 @@ def test_a_failed_start_names_the_reason(option: str, reason: str, tmp_path: Pat
 
 
 def test_checks_continue_after_the_database_failed(tmp_path: Path) -> None:
-    """Domains are verified, and sessions end. Mail that can't be signed is refused for now."""
+    """After a database failure, domains are checked again and sessions still end."""
     record = ("service._domainkey.example.com", "TXT")
     with ExitStack() as stack:
         dns = stack.enter_context(misbehaving({record: nothing_there()}))
@@ -295,7 +295,7 @@ def test_checks_continue_after_the_database_failed(tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_a_lost_database_loses_no_mail(tmp_path: Path) -> None:
-    """Without its PostgreSQL, the server asks other servers to try again later."""
+    """If PostgreSQL is down, the server tells other servers to try again later."""
     place = binaries()
     if place is None:
         pytest.skip(NO_POSTGRESQL)
@@ -314,7 +314,7 @@ def test_a_lost_database_loses_no_mail(tmp_path: Path) -> None:
 
 
 def test_a_certificate_is_generated_once(tmp_path: Path) -> None:
-    """Its key is private, and the next start uses the same one."""
+    """A certificate is generated once, and only the owner can read its key."""
     key = tmp_path / "mail-key.pem"
     with mail_server(tmp_path):
         before = key.read_bytes()
@@ -325,7 +325,7 @@ def test_a_certificate_is_generated_once(tmp_path: Path) -> None:
 
 
 def test_the_log_has_no_mail_and_no_secrets(tmp_path: Path) -> None:
-    """At the highest level, also of errors."""
+    """The log contains no mail or secrets, even at the lowest level and after errors."""
     with mail_server(tmp_path, "--log-level=debug") as mail:
         (tmp_path / "outbox").rmdir()
         (tmp_path / "outbox").write_text("in the way of the folder")
@@ -354,7 +354,7 @@ def has_ended(command: Callable[[], object], error: type[Exception]) -> bool:
 
 
 def wait(is_true: Callable[[], object]) -> None:
-    """Wait for something that happens in the background."""
+    """Wait for a condition that another process fulfils."""
     for _ in range(600):
         if is_true():
             return

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A mail host without Postfix and Dovecot, over a real PostgreSQL."""
+"""A mail host without Postfix and Dovecot, on a real PostgreSQL."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ def database(postgresql_url: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def host(database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MailHost]:
-    """Run one mail host for the tests of a module."""
+    """Run one mail host for a module's tests."""
     with mail_host(tmp_path_factory.mktemp("host"), database) as running:
         yield running

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The API and the daemon of a mail host, each as a process of its own."""
+"""The API and the daemon of a mail host, each in its own process."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ ATTEMPTS = 600
 
 
 class DaemonError(RuntimeError):
-    """The daemon did not start or end as it should."""
+    """The daemon did not start or exit as expected."""
 
 
 class Daemon(Running):
-    """A process of `postroom-service mail`; `folder` has its files."""
+    """A process of `postroom-service mail`. `folder` contains its files."""
 
     error = DaemonError
 
@@ -65,7 +65,7 @@ class Daemon(Running):
         return Mta(self.milter)
 
     def lookup(self, *keys: str, name: str = "forward") -> list[str]:
-        """Ask the socketmap for keys, on one connection."""
+        """Look up keys in the socketmap over one connection."""
         with connected(self.socketmap) as connection:
             return [_ask(connection, f"{name} {key}".encode()) for key in keys]
 
@@ -80,12 +80,12 @@ class Daemon(Running):
         return {name: float(value) for name, _, value in lines}
 
     def kicks(self) -> list[str]:
-        """Return the arguments of all runs of doveadm."""
+        """Return the arguments of all calls of doveadm."""
         return self.kicked.read_text().splitlines() if self.kicked.exists() else []
 
 
 class MailHost:
-    """A mail host with its API and daemon."""
+    """A mail host with an API and a daemon."""
 
     def __init__(self, url: str, service: RunningService, api: Api, daemon: Daemon) -> None:
         self.url, self.service, self.api, self.daemon = url, service, api, daemon
@@ -133,7 +133,7 @@ def as_role(url: str, role: str) -> str:
 
 
 def create_roles(url: str) -> None:
-    """Create the database roles of a mail host, unless they exist."""
+    """Create the database roles of a mail host if they don't exist."""
     existing = {name for (name,) in run_sql(url, "SELECT rolname FROM pg_roles")}
     for role in ROLES:
         if role not in existing:
@@ -143,7 +143,7 @@ def create_roles(url: str) -> None:
 def make_daemon(
     folder: Path, service: RunningService, *options: str, environment: dict[str, str] | None = None
 ) -> Daemon:
-    """Start a daemon over the database of a service."""
+    """Start a daemon for a service's database."""
     database = as_role(service.database, "postroom-mail")
     variables = {"POSTROOM_SERVICE_DATABASE": database, **(environment or {})}
     return Daemon(folder, service.environment | variables, *options)
@@ -153,7 +153,7 @@ def make_daemon(
 def running_daemon(
     folder: Path, service: RunningService, *options: str, environment: dict[str, str] | None = None
 ) -> Iterator[Daemon]:
-    """Run a daemon over the database of a service."""
+    """Run a daemon for a service's database."""
     daemon = make_daemon(folder, service, *options, environment=environment)
     try:
         yield daemon
@@ -164,7 +164,7 @@ def running_daemon(
 
 @contextmanager
 def mail_host(folder: Path, url: str, *options: str) -> Iterator[MailHost]:
-    """Run a mail host over an empty database."""
+    """Run a mail host on an empty database."""
     create_roles(url)
     with ExitStack() as stack:
         service = stack.enter_context(running_service(folder, database=url))
@@ -176,7 +176,7 @@ def mail_host(folder: Path, url: str, *options: str) -> Iterator[MailHost]:
 
 
 def wait(is_true: Callable[[], object]) -> None:
-    """Wait for something that happens in the background."""
+    """Wait for a condition that another process fulfils."""
     for _ in range(ATTEMPTS):
         if is_true():
             return
@@ -185,7 +185,7 @@ def wait(is_true: Callable[[], object]) -> None:
 
 
 def _doveadm(folder: Path) -> Path:
-    """Make a folder with a doveadm that records its arguments."""
+    """Create a folder with a fake doveadm that records its arguments."""
     place = folder / "bin"
     place.mkdir(exist_ok=True)
     program = place / "doveadm"

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The mail server's side of the milter protocol, version 6, as Postfix speaks it."""
+"""The mail server's side of the milter protocol, version 6, as Postfix implements it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 ALL_ACTIONS, ALL_OPTIONS = 0x1FF, 0x1FFFFF
-ADD_AND_CHANGE = 0x111  # with the list of macros
+ADD_AND_CHANGE = 0x111  # including the list of macros
 NR_HEADER, NR_BODY, LEADING_SPACE = 0x80, 0x80000, 0x100000
 CHUNK = 65535
 
@@ -26,7 +26,7 @@ def connected(path: Path) -> socket.socket:
 
 
 class Answer(NamedTuple):
-    """What became of a message.
+    """The milter's answer to a message.
 
     :param reply: "accept", "continue" or an SMTP reply
     :param content: the message with the milter's changes
@@ -73,7 +73,7 @@ class Mta:
         self._socket.sendall(struct.pack("!L", len(data) + 1) + command + data)
 
     def receive(self) -> tuple[bytes, bytes]:
-        """Return the next answer: command and data."""
+        """Return the command and data of the next answer."""
         head = self._file.read(5)
         if len(head) < 5:
             raise ConnectionResetError("the milter closed the connection")
@@ -81,13 +81,13 @@ class Mta:
         return command, self._file.read(size - 1)
 
     def reply(self) -> str:
-        """Return the answer to a command that is no end of a message."""
+        """Return the answer to a command other than the end of a message."""
         command, data = self.receive()
         names = {b"c": "continue", b"a": "accept", b"t": "451 tempfail"}
         return names.get(command) or data.rstrip(b"\0").decode()
 
     def mail(self, login: str | None, sender: str) -> str:
-        """Send the macro of the login, if there is one, and the envelope sender."""
+        """Send the login macro, if any, and the envelope sender."""
         if login is not None:
             self.send(b"D", b"M{auth_authen}\0" + login.encode() + b"\0")
         self.send(b"M", f"<{sender}>".encode() + b"\0")
@@ -99,13 +99,13 @@ class Mta:
         return self.reply()
 
     def abort(self) -> None:
-        """End the message, but not the connection."""
+        """Abort the message, but keep the connection."""
         self.send(b"A")
 
     def submit(
         self, login: str | None, sender: str, recipients: Sequence[str], content: bytes
     ) -> Answer:
-        """Submit a message, and return what the milter makes of it. It ends at a refusal."""
+        """Submit a message until it is refused or complete, and return the milter's answer."""
         reply = self.mail(login, sender)
         if reply == "continue":
             replies = [self.rcpt(recipient) for recipient in recipients]
@@ -116,11 +116,11 @@ class Mta:
         return self.content(content)
 
     def content(self, content: bytes) -> Answer:
-        """Send headers and body, and apply the changes."""
+        """Send the headers and body, and apply the milter's changes."""
         head, _, body = content.partition(b"\r\n\r\n")
         headers = [line.partition(b":")[::2] for line in re.split(rb"\r\n(?![ \t])", head)]
         for name, value in headers:
-            # Postfix sends folds as LF.
+            # Postfix sends folded lines with LF.
             self.send(b"L", name + b"\0" + value.replace(b"\r\n", b"\n") + b"\0")
             if not self.options & NR_HEADER:
                 assert self.reply() == "continue"

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Each program's database role reads its own views or functions, and nothing else."""
+"""Each program's database role can read its own views or functions, and nothing else."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from postroom_common.database import Database
 from postroom_service.cli import main
 from postroom_service.store import grants
 
-#: What each role may do.
+#: The views and functions that each role may use.
 ALLOWED = {
     "postroom-mail": {"domains", "mailboxes", "senders", "keys", "uids", "nodes"},
     "postfix": {"domain()", "mailbox()", "destinations()"},
@@ -40,7 +40,7 @@ PRIVATE = {
 
 
 def readable(url: str, role: str) -> set[str]:
-    """Return what a role can read of everything that there is."""
+    """Return the tables, views and functions that a role can read."""
     kinds = run_sql(url, "SELECT table_schema, table_name FROM information_schema.tables")
     names = [
         f"{schema}.{name}"
@@ -63,7 +63,7 @@ def readable(url: str, role: str) -> set[str]:
 
 @pytest.fixture
 def migrated(database: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Return a database with the schema, which the commands use."""
+    """Return a database with the current schema, which the commands use."""
     monkeypatch.setenv("POSTROOM_SERVICE_DATABASE", database)
     create_roles(database)
     assert main(["migrate"]) == 0
@@ -71,7 +71,7 @@ def migrated(database: str, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_the_roles_read_their_views_only(migrated: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing before the grant; a second grant changes nothing."""
+    """The roles can read only their own views, and a second grant changes nothing."""
     assert {role: readable(migrated, role) for role in ROLES} == {role: set() for role in ROLES}
     assert [main(["grant"]), main(["grant"])] == [0, 0]
     assert capsys.readouterr().out == "changed\nunchanged\n"
@@ -82,7 +82,7 @@ def test_the_roles_read_their_views_only(migrated: str, capsys: pytest.CaptureFi
 
 
 def test_two_grants_at_the_same_time(migrated: str) -> None:
-    """The second waits for the first."""
+    """A grant waits for another one that is running."""
     run_sql(migrated, "REVOKE SELECT ON mail.logins FROM dovecot")
     with contextlib.closing(Database(migrated)) as opened, ThreadPoolExecutor() as pool:
 
@@ -102,11 +102,11 @@ def test_two_grants_at_the_same_time(migrated: str) -> None:
 
 @pytest.mark.parametrize("role", ROLES)
 def test_the_roles_write_nothing(migrated: str, role: str) -> None:
-    """Neither through their views nor by temporary objects in the schema."""
+    """The roles can't write, neither through their views nor with temporary objects."""
     main(["grant"])
     for statement in (
         *(
-            f"DELETE FROM mail.{name}"  # noqa: S608 names of this file
+            f"DELETE FROM mail.{name}"  # noqa: S608 names in this file
             for name in ALLOWED[role] - {f"{function}()" for function in FUNCTIONS}
         ),
         *("CREATE TABLE mail.x ()", "CREATE TABLE public.x ()", "SELECT * FROM mail.members"),
@@ -121,7 +121,7 @@ def test_the_roles_write_nothing(migrated: str, role: str) -> None:
 def test_missing_roles_are_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In one sentence with the remedy."""
+    """If roles are missing, one sentence names them and the remedy."""
     place = binaries()
     if place is None:
         pytest.skip(NO_POSTGRESQL)
@@ -138,7 +138,7 @@ def test_missing_roles_are_named(
 def test_sqlite_has_no_roles(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The migration leaves it as it is."""
+    """On SQLite, the migration creates no roles, and granting is refused."""
     monkeypatch.setenv("POSTROOM_SERVICE_DATABASE", str(tmp_path / "x.sqlite3"))
     assert main(["migrate"]) == 0
     assert main(["grant"]) == 2

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The maps of domains and mailboxes that Postfix reads follow the database, or are empty."""
+"""Postfix's maps of domains and mailboxes match the database, or are empty."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ POSTMAP = shutil.which("postmap", path="/usr/sbin:/usr/bin")
 
 
 def read(folder: Path, name: str = lmdb_files.MAILBOXES) -> dict[str, str]:
-    """Return a map, read while nothing changes it."""
+    """Return the contents of a map, read while no process changes it."""
     path = folder / f"{name}.lmdb"
     with (
         lmdb_files.locked(path),
@@ -49,12 +49,12 @@ def read(folder: Path, name: str = lmdb_files.MAILBOXES) -> dict[str, str]:
 
 
 def test_changes_and_lookups_exclude_each_other(tmp_path: Path) -> None:
-    """Postfix holds a shared lock of its process during a lookup."""
+    """Changes and look-ups wait for each other, because both lock the file."""
     lmdb_files.create(tmp_path, lmdb_files.DOMAINS)
     path = tmp_path / "domains.lmdb"
     with path.open("rb") as reader:
         with lmdb_files.locked(path):
-            # lmdb closes the file once, which must not end the lock.
+            # lmdb closes the file once, which must not release the lock.
             lmdb.open(str(path), subdir=False, lock=False).close()
             with pytest.raises(BlockingIOError):
                 fcntl.lockf(reader, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -72,7 +72,7 @@ def test_changes_and_lookups_exclude_each_other(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def maps(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the directory of the maps."""
+    """Return the folder with the maps."""
     return tmp_path_factory.mktemp("maps")
 
 
@@ -84,17 +84,17 @@ def host(database: str, maps: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def mailbox(host: MailHost) -> str:
-    """Create a mailbox on a verified domain of its own, and return its name."""
+    """Create a mailbox on a new verified domain, and return its name."""
     return host.api.mailbox(f"ann@{host.domain(unused_domain())}")
 
 
 def filled(daemon: Daemon) -> bool:
-    """Return whether the maps are filled."""
+    """Return whether the daemon has filled the maps."""
     return daemon.metrics()["postroom_mail_maps_filled"] == 1
 
 
 def test_each_change_is_followed(host: MailHost, maps: Path) -> None:
-    """Addresses that are added, moved and removed, and domains that are no longer served."""
+    """The maps follow each added, moved or removed address and each change of a domain."""
     ann, bob = mailbox(host), mailbox(host)
     alias = ann.replace("ann@", "sales@")
     wait(lambda: read(maps).get(bob) == bob)
@@ -118,10 +118,10 @@ def test_each_change_is_followed(host: MailHost, maps: Path) -> None:
 
 
 def test_a_verification_writes_one_domain(host: MailHost, maps: Path) -> None:
-    """Its addresses, and those of its mailboxes elsewhere; other entries are not written again."""
+    """Verifying a domain only writes its own addresses and those of its mailboxes."""
     kept = mailbox(host)
     new = host.api.mailbox(f"ann@{host.domain(unused_domain(), verified=False)}")
-    # Each has an alias on the domain of the other one.
+    # Each mailbox has an alias on the other one's domain.
     host.api.patch(kept, emails=[kept, f"x{new}"])
     host.api.patch(new, emails=[new, f"x{kept}"])
     wait(lambda: kept in read(maps))
@@ -145,7 +145,7 @@ def test_a_verification_writes_one_domain(host: MailHost, maps: Path) -> None:
 
 
 def test_a_large_change_is_written_in_parts(host: MailHost, maps: Path) -> None:
-    """All of it, and also a change that follows in the meantime."""
+    """A large change is written completely, and later changes are written as well."""
     name, after = mailbox(host), mailbox(host)
     many = [f"u{number}@{name.partition('@')[2]}" for number in range(6000)]
     [ids] = host.sql("SELECT id, domain_id FROM principal WHERE name = %s", name)
@@ -159,7 +159,7 @@ def test_a_large_change_is_written_in_parts(host: MailHost, maps: Path) -> None:
 
 
 def test_a_sweep_does_not_delay_changes(host: MailHost, tmp_path: Path) -> None:
-    """It runs beside: here it waits for a lock, while an address is removed."""
+    """A sweep that waits for a lock does not delay a change."""
     name = mailbox(host)
     alias = f"x{name}"
     host.api.patch(name, emails=[name, alias])
@@ -177,7 +177,7 @@ def test_a_sweep_does_not_delay_changes(host: MailHost, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(POSTMAP is None, reason="postmap not installed")
 def test_postfix_reads_the_maps(host: MailHost, maps: Path, tmp_path: Path) -> None:
-    """In any case of letters."""
+    """Postfix finds entries in the maps, whatever their case."""
     name = mailbox(host)
     wait(lambda: name in read(maps))
     (tmp_path / "main.cf").touch()
@@ -193,14 +193,14 @@ def test_postfix_reads_the_maps(host: MailHost, maps: Path, tmp_path: Path) -> N
 
 
 def test_a_map_that_cannot_be_emptied_is_replaced(tmp_path: Path) -> None:
-    """Or removed, so that Postfix defers mail. The other map is emptied in any case."""
+    """A map that can't be emptied is replaced or removed, so that Postfix defers mail."""
     lmdb_files.clear(tmp_path)
     mailboxes = tmp_path / "mailboxes.lmdb"
     for is_blocked in (False, True):
         lmdb_files.change(tmp_path, lmdb_files.DOMAINS, {"x": "y"})
         mailboxes.write_bytes(b"x" * 20_000)
         if is_blocked:
-            (tmp_path / "mailboxes.new").mkdir()  # in the way of a new map
+            (tmp_path / "mailboxes.new").mkdir()  # blocks a new map
         with pytest.raises(OSError, match="mailboxes") if is_blocked else contextlib.nullcontext():
             lmdb_files.clear(tmp_path)
         assert read(tmp_path, lmdb_files.DOMAINS) == {}
@@ -208,7 +208,7 @@ def test_a_map_that_cannot_be_emptied_is_replaced(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_keeps_its_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It prevents changes, but not that a map is emptied."""
+    """A reader that keeps its lock prevents changes, but not the emptying of a map."""
     lmdb_files.clear(tmp_path)
     lmdb_files.change(tmp_path, lmdb_files.MAILBOXES, {"x": "y"})
     monkeypatch.setattr(lmdb_files, "LOCK_TIMEOUT", 0.2)
@@ -231,7 +231,7 @@ def test_a_reader_that_keeps_its_lock(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_the_supervisor_hears_from_the_daemon(host: MailHost, tmp_path: Path) -> None:
-    """Regularly, as systemd's watchdog expects."""
+    """The daemon regularly notifies its supervisor, as systemd's watchdog expects."""
     address = str(tmp_path / "notify")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as supervisor:
         supervisor.bind(address)
@@ -242,7 +242,7 @@ def test_the_supervisor_hears_from_the_daemon(host: MailHost, tmp_path: Path) ->
 
 
 def test_unreadable_notifications_are_ignored(host: MailHost, maps: Path) -> None:
-    """Any role of the database can send them."""
+    """Notifications that can't be parsed are ignored, because any database role can send them."""
     for payload in ("[" * 7000, '{"a":' * 1500, "{}", "null", '{"domain": 7}', '{"address": "no"}'):
         host.sql("SELECT pg_notify('postroom_mail', %s)", payload, role="dovecot")
     name = mailbox(host)
@@ -253,7 +253,7 @@ def test_unreadable_notifications_are_ignored(host: MailHost, maps: Path) -> Non
 def test_maps_that_cannot_be_written_are_emptied_and_filled_later(
     host: MailHost, tmp_path: Path
 ) -> None:
-    """The daemon stays healthy meanwhile."""
+    """Maps that can't be written are emptied, and filled again when they can."""
     with running_daemon(tmp_path, host.service, f"--maps={tmp_path}") as daemon:
         name = mailbox(host)
         wait(lambda: name in read(tmp_path))
@@ -271,7 +271,7 @@ def test_maps_that_cannot_be_written_are_emptied_and_filled_later(
 
 
 def test_damaged_maps_are_replaced_at_the_start(host: MailHost, tmp_path: Path) -> None:
-    """They don't keep the daemon from starting."""
+    """Damaged maps are replaced when the daemon starts."""
     for name in lmdb_files.NAMES:
         (tmp_path / f"{name}.lmdb").write_bytes(b"\xff" * 10_000)
     with running_daemon(tmp_path, host.service, f"--maps={tmp_path}") as daemon:
@@ -285,7 +285,7 @@ def test_damaged_maps_are_replaced_at_the_start(host: MailHost, tmp_path: Path) 
 def test_a_killed_daemon_leaves_maps_that_the_supervisor_empties(
     host: MailHost, tmp_path: Path
 ) -> None:
-    """With the module as a program, which also creates maps that don't exist."""
+    """The supervisor empties the maps after the daemon was killed."""
     daemon = make_daemon(tmp_path, host.service, f"--maps={tmp_path}")
     wait(lambda: filled(daemon))
     daemon.kill()
@@ -296,7 +296,7 @@ def test_a_killed_daemon_leaves_maps_that_the_supervisor_empties(
 
 
 class Tunnel:
-    """A TCP proxy to PostgreSQL's Unix socket that can stop passing anything on."""
+    """A TCP proxy to PostgreSQL's Unix socket that can stop forwarding data."""
 
     def __init__(self, url: str) -> None:
         query = parse_qs(urlsplit(url).query)
@@ -308,24 +308,24 @@ class Tunnel:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self) -> None:
-        """Accept no more connections."""
+        """Stop accepting connections."""
         self._passing.set()
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 
     def stop(self) -> None:
-        """Keep the connections, and pass nothing on."""
+        """Keep the connections open, but forward nothing."""
         self._passing.clear()
 
     def resume(self) -> None:
-        """Pass everything on again."""
+        """Forward everything again."""
         self._passing.set()
 
     def _accept(self) -> None:
         while True:
             try:
                 client, _ = self._listener.accept()
-            except OSError:  # it was closed
+            except OSError:  # the connection was closed
                 return
             server = socket.socket(socket.AF_UNIX)
             server.connect(self._target)
@@ -341,7 +341,7 @@ class Tunnel:
 
 
 def test_a_database_that_falls_silent_empties_the_maps(host: MailHost, tmp_path: Path) -> None:
-    """The connection stays open, as with a broken network; afterwards the maps are filled again."""
+    """If the database stops responding on an open connection, the maps are emptied."""
     path = urlsplit(host.url).path
     with (
         contextlib.closing(Tunnel(host.url)) as tunnel,
@@ -363,7 +363,7 @@ def test_a_database_that_falls_silent_empties_the_maps(host: MailHost, tmp_path:
 
 
 def test_a_restart_is_clean(host: MailHost, tmp_path: Path) -> None:
-    """SIGTERM empties the maps."""
+    """The daemon empties the maps on SIGTERM."""
     daemon = make_daemon(tmp_path, host.service, f"--maps={tmp_path}")
     wait(lambda: filled(daemon))
     daemon.process.send_signal(signal.SIGTERM)

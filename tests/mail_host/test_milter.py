@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The milter of submission, over its socket: whose mail it accepts, signs and limits."""
+"""The milter for submission, which checks, signs and limits mail."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ def message(header: str = f"From: {ALICE}") -> bytes:
 
 
 def is_signed(host: MailHost, content: bytes, domain: str = DOMAIN) -> bool:
-    """Verify a signature with the key that the API gives."""
+    """Verify a signature with the key that the API returns."""
     return bool(signing_key(content, host.api.dns(domain).json()["txt"], domain))
 
 
 def test_it_negotiates_what_it_needs(mta: Mta) -> None:
-    """Adding and changing headers, with their leading space, and the login as the only macro."""
+    """The milter negotiates the changes, options and macro that it needs."""
     assert (mta.version, mta.actions) == (6, ADD_AND_CHANGE)
     assert mta.options & LEADING_SPACE
     assert mta.macros.count(b"{") == 1
@@ -78,7 +78,7 @@ def test_it_negotiates_what_it_needs(mta: Mta) -> None:
 
 
 def test_an_old_mail_server_is_refused(host: MailHost) -> None:
-    """One that doesn't send the space before a header's value: signatures would break."""
+    """A mail server that drops the space before a header's value is refused."""
     with pytest.raises(ConnectionResetError):
         Mta(host.daemon.milter, options=ALL_OPTIONS & ~LEADING_SPACE)
     with host.daemon.mta() as mta:
@@ -102,7 +102,7 @@ def test_an_old_mail_server_is_refused(host: MailHost) -> None:
 def test_the_envelope_sender_is_the_mailboxs_own(
     mta: Mta, login: str | None, sender: str, code: str
 ) -> None:
-    """The login is the name of a mailbox that exists."""
+    """The envelope sender must be an address of the login's own mailbox."""
     assert mta.mail(login, sender).partition(" ")[0] == code
 
 
@@ -123,7 +123,7 @@ def test_the_envelope_sender_is_the_mailboxs_own(
     ],
 )
 def test_the_header_from_is_the_mailboxs_own(mta: Mta, header: str) -> None:
-    """Exactly one address that every reader sees; the connection then takes another message."""
+    """The header From must be one address of the mailbox, for every kind of mail program."""
     assert mta.submit(ALICE, ALICE, [PARTNER], message(header)).reply == (
         "550 5.7.1 The header From is not an address of your mailbox"
     )
@@ -147,7 +147,7 @@ def test_the_header_from_is_the_mailboxs_own(mta: Mta, header: str) -> None:
     ids=["plain", "name", "folded", "spaces", "folds", "utf8", "long", "empty", "open", "large"],
 )
 def test_mail_of_a_verified_domain_is_signed(host: MailHost, mta: Mta, content: bytes) -> None:
-    """The signature verifies with the key of the API, for this content only."""
+    """Mail of a verified domain is signed with the key in the API, including its content."""
     answer = mta.submit(ALICE, ALICE, [PARTNER, BOB], content)
     assert answer.reply == "accept"
     assert answer.content.startswith(b"DKIM-Signature: v=1;")
@@ -162,7 +162,7 @@ def test_mail_of_a_verified_domain_is_signed(host: MailHost, mta: Mta, content: 
 
 
 def test_the_domain_of_the_header_signs(host: MailHost, mta: Mta) -> None:
-    """Not that of the login or the envelope."""
+    """Mail is signed by the domain in the header From, not by the login's or the envelope's."""
     second = host.domain(unused_domain())
     name, other = f"zoe@{DOMAIN}", f"zoe@{second}"
     host.api.mailbox(name, other)
@@ -172,7 +172,7 @@ def test_the_domain_of_the_header_signs(host: MailHost, mta: Mta) -> None:
 
 
 def test_unverified_domains_send_nothing(host: MailHost, mta: Mta) -> None:
-    """Neither in the envelope nor in the header: anyone can register a domain."""
+    """Mail from an unverified domain is refused, because anyone can register a domain."""
     other = f"alice@{UNVERIFIED}"
     for login, sender in ((NINA, NINA), (ALICE, other)):
         assert mta.mail(login, sender).startswith("550 5.7.1 The domain is not verified")
@@ -181,7 +181,7 @@ def test_unverified_domains_send_nothing(host: MailHost, mta: Mta) -> None:
 
 
 def test_received_headers_of_the_client_are_removed(host: MailHost, mta: Mta) -> None:
-    """They would reveal the client's address; the other headers stay in their order."""
+    """A client's Received headers are removed, and the other headers keep their order."""
     trace = b"received: from home\r\nX-A: 1\r\nReceived: from [192.0.2.1]\r\n by x\r\nX-B: 2\r\n"
     answer = mta.submit(ALICE, ALICE, [PARTNER], trace + message() + b"Received: in the body\r\n")
     assert answer.content.endswith(
@@ -192,7 +192,7 @@ def test_received_headers_of_the_client_are_removed(host: MailHost, mta: Mta) ->
 
 
 def test_a_connection_takes_several_messages(host: MailHost, mta: Mta) -> None:
-    """Also after one that was aborted midway; a login counts for one message only."""
+    """A connection can send several messages, and each needs its own login."""
     assert mta.submit(ALICE, ALICE, [PARTNER], message()).reply == "accept"
     assert mta.mail(BOB, BOB) == "continue"
     assert mta.rcpt(PARTNER) == "continue"
@@ -201,7 +201,7 @@ def test_a_connection_takes_several_messages(host: MailHost, mta: Mta) -> None:
     assert mta.submit(BOB, BOB, [PARTNER], message(f"From: {BOB}")).reply == "accept"
     assert mta.submit(None, ALICE, [PARTNER], message()).code == "530"
     assert mta.submit(ALICE, ALICE, [PARTNER], message(f"From: {BOB}")).code == "550"
-    mta.send(b"K")  # QUIT_NC: another connection of a client follows
+    mta.send(b"K")  # QUIT_NC: the connection is reused for another client
     assert is_signed(host, mta.submit(ALICE, ALICE, [PARTNER], message()).content)
     mta.send(b"Q")
     with pytest.raises(ConnectionResetError):
@@ -213,7 +213,7 @@ def test_a_connection_takes_several_messages(host: MailHost, mta: Mta) -> None:
     [b"\0\0\0\0", b"\xff\xff\xff\xff", b"\0\0\0\x01E", b"\0\0\0\x03L\0\0", b"GET / HTTP/1.1"],
 )
 def test_garbage_ends_only_its_connection(host: MailHost, mta: Mta, data: bytes) -> None:
-    """Commands out of order, too."""
+    """Garbage or commands out of order only end their own connection."""
     with host.daemon.mta() as other:
         other._socket.sendall(data)
         other._socket.shutdown(1)
@@ -223,7 +223,7 @@ def test_garbage_ends_only_its_connection(host: MailHost, mta: Mta, data: bytes)
 
 
 def test_changes_of_addresses_apply_at_once(host: MailHost, mta: Mta) -> None:
-    """Within a second also between the envelope and the end of a message."""
+    """Changes of addresses apply to open connections within a second."""
     ann, info = f"ann@{DOMAIN}", f"info@{DOMAIN}"
     host.api.mailbox(ann, info)
     assert mta.mail(ann, ann) == "continue"
@@ -238,7 +238,7 @@ def test_changes_of_addresses_apply_at_once(host: MailHost, mta: Mta) -> None:
 
 @pytest.mark.parametrize("deleted", [False, True])
 def test_open_connections_end_with_the_login(host: MailHost, deleted: bool) -> None:
-    """Of a mailbox that is deleted, or whose secrets are replaced; others go on."""
+    """A connection ends when its mailbox is deleted or gets new secrets, and others continue."""
     names = [host.api.mailbox(f"{name}{int(deleted)}@{DOMAIN}") for name in ("ended", "kept")]
     with host.daemon.mta() as ended, host.daemon.mta() as kept:
         assert [ended.mail(names[0], names[0]), kept.mail(names[1], names[1])] == ["continue"] * 2
@@ -256,7 +256,7 @@ def test_open_connections_end_with_the_login(host: MailHost, deleted: bool) -> N
 
 
 def test_recipients_are_limited_per_login(host: MailHost, people: None, tmp_path: Path) -> None:
-    """Over all connections; other logins are not affected."""
+    """Recipients are limited per login over all connections, without affecting other logins."""
     with (
         running_daemon(tmp_path, host.service, "--recipients-per-hour=3") as daemon,
         ExitStack() as stack,
@@ -274,7 +274,7 @@ def test_recipients_are_limited_per_login(host: MailHost, people: None, tmp_path
 
 
 def test_the_hour_slides() -> None:
-    """Each recipient counts for one hour; logins without any are forgotten."""
+    """Each recipient counts against the limit for one hour."""
     times = [0.0, 0.0, 10.0, 20.0, HOUR - 1, HOUR, HOUR + 9, HOUR + 10, 3 * HOUR]
     limit = HourlyLimit(2, lambda: times.pop(0))
     allowed = [limit.allows(login) for login in "aaaaaaab"]
@@ -284,14 +284,14 @@ def test_the_hour_slides() -> None:
 
 
 def test_a_message_can_be_too_large(mta: Mta) -> None:
-    """Larger than 64 MiB; Postfix has a smaller limit of its own."""
+    """A message larger than 64 MiB is refused."""
     content = message().replace(b"Text.", b"0123456789abcd\r\n" * (4 << 20))
     assert mta.submit(ALICE, ALICE, [PARTNER], content).code == "552"
     assert mta.submit(ALICE, ALICE, [PARTNER], message()).reply == "accept"
 
 
 def test_a_stop_closes_connections(host: MailHost, people: None, tmp_path: Path) -> None:
-    """Postfix then defers the message; it is no error in the log."""
+    """A stop closes the connections without logging an error, so that Postfix defers mail."""
     with running_daemon(tmp_path, host.service) as daemon, daemon.mta() as mta:
         assert mta.mail(ALICE, ALICE) == "continue"
         assert daemon.stop() == 0
@@ -301,7 +301,7 @@ def test_a_stop_closes_connections(host: MailHost, people: None, tmp_path: Path)
 
 
 def test_a_closed_connection_is_replaced(host: MailHost, mta: Mta) -> None:
-    """At the next lookup, which succeeds."""
+    """A closed database connection is replaced at the next look-up."""
     assert mta.mail(ALICE, ALICE) == "continue"
     closed = host.sql(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
@@ -314,7 +314,7 @@ def test_a_closed_connection_is_replaced(host: MailHost, mta: Mta) -> None:
 
 @pytest.mark.full
 def test_a_lost_database_defers_mail(tmp_path: Path) -> None:
-    """At each step; mail is accepted as soon as the database is back."""
+    """If the database is down, mail is deferred at each step until it is back."""
     place = binaries()
     if place is None:
         pytest.skip(NO_POSTGRESQL)
@@ -332,7 +332,7 @@ def test_a_lost_database_defers_mail(tmp_path: Path) -> None:
         assert host.daemon.health() == 503
         cluster.start()
         wait(lambda: host.daemon.health() == 200)
-        # The password may have changed meanwhile.
+        # The password may have changed in the meantime.
         assert mta.mail(ALICE, ALICE).startswith("421 4.7.0 ")
         mta = stack.enter_context(host.daemon.mta())
         assert is_signed(host, mta.submit(ALICE, ALICE, [PARTNER], message()).content)
@@ -341,7 +341,7 @@ def test_a_lost_database_defers_mail(tmp_path: Path) -> None:
 
 
 def test_the_log_has_no_mail_and_no_addresses(host: MailHost, people: None, tmp_path: Path) -> None:
-    """At the highest level."""
+    """The log contains no mail and no addresses, even at the lowest level."""
     with running_daemon(tmp_path, host.service, "--log-level=debug") as daemon:
         wait(lambda: daemon.health() == 200)
         with daemon.mta() as mta:

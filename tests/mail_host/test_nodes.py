@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Mailboxes are placed on nodes, and moved between them step by step."""
+"""Mailboxes are placed on nodes and moved between them in steps."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from postroom_service.node_commands import move
 from postroom_service.store import SCHEMA
 
 A, B, C = "a.host.example", "b.host.example", "c.host.example"
-#: A domain with a mailbox and a forwarder, as the API stores them.
+#: A domain with a mailbox and a forwarder, in the API's format.
 MAILBOX = """
 INSERT INTO tenant (id, name) VALUES (90001, 'acme');
 INSERT INTO principal (id, tenant_id, domain_id, kind, name, uid, created_at) VALUES
@@ -45,7 +45,7 @@ Node = Callable[..., str]
 def node(
     host: MailHost, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Node:
-    """Return a function that runs a command of the group; there are no nodes and mailboxes."""
+    """Return a function that runs a node command. At first there are no nodes or mailboxes."""
     host.sql("DELETE FROM principal")
     host.sql("DELETE FROM mail.nodes")
     monkeypatch.setenv("POSTROOM_SERVICE_DATABASE", host.url)
@@ -60,25 +60,25 @@ def node(
 
 
 def mailbox(host: MailHost) -> str:
-    """Create a mailbox on a domain of its own, and return its name."""
+    """Create a mailbox on a new domain, and return its name."""
     return host.api.mailbox(f"ann@{host.domain(unused_domain())}")
 
 
 def login(host: MailHost, name: str) -> tuple[str | None, bool]:
-    """Return the node of a mailbox and whether it is held, as Dovecot reads them."""
+    """Return a mailbox's node and whether it is held, as Dovecot reads them."""
     query = "SELECT node, held FROM mail.logins WHERE name = %s"
     [(node, held)] = host.sql(query, name, role="dovecot")
     return node, held
 
 
 def places(host: MailHost, name: str) -> set[str | None]:
-    """Return the nodes that keep the mail of a mailbox, as the daemon reads them."""
+    """Return the nodes that store a mailbox's mail, as the daemon reads them."""
     query = "SELECT node FROM mail.uids WHERE uid = %s"
     return {node for (node,) in host.sql(query, host.uid(name), role="postroom-mail")}
 
 
 def test_new_mailboxes_are_placed(host: MailHost, node: Node) -> None:
-    """At random; on a closed node only if all are closed; on none if there are none."""
+    """A new mailbox is placed on a random open node, or on a closed one if all are closed."""
     domain = host.domain(unused_domain())
     names = (f"u{n}@{domain}" for n in range(1000))
 
@@ -104,7 +104,7 @@ def test_new_mailboxes_are_placed(host: MailHost, node: Node) -> None:
 
 
 def test_the_first_node_gets_all_mailboxes(host: MailHost, node: Node) -> None:
-    """A second one gets none of them. Both are listed with their mailboxes."""
+    """The first node gets all existing mailboxes, and a second one gets none of them."""
     names = sorted(mailbox(host) for _ in range(3))
     assert node("list") == "NODE\tMAILBOXES\tSTATE"
     assert "--with-mailboxes" in node("add", A, status=2)
@@ -121,20 +121,20 @@ def test_the_first_node_gets_all_mailboxes(host: MailHost, node: Node) -> None:
 
 @contextlib.contextmanager
 def under_way(host: MailHost, statement: str) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
-    """Run a statement in a transaction that is open until the block commits it."""
+    """Run a statement in a transaction that stays open until the block commits it."""
     with psycopg.connect(host.url) as connection:
         connection.execute(statement.encode())
         yield connection
 
 
 def wait_for_lock(host: MailHost) -> None:
-    """Wait until a transaction waits for another one."""
+    """Wait until a transaction waits for a lock."""
     query = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
     wait(lambda: host.sql(query))
 
 
 def test_a_mailbox_that_is_being_created_gets_the_first_node(host: MailHost, node: Node) -> None:
-    """Its transaction doesn't see the node yet."""
+    """A mailbox that is created while the first node is added is placed on that node."""
     with ThreadPoolExecutor(1) as pool, under_way(host, MAILBOX) as creation:
         added = pool.submit(node, "add", A, "--with-mailboxes")
         wait_for_lock(host)
@@ -144,7 +144,7 @@ def test_a_mailbox_that_is_being_created_gets_the_first_node(host: MailHost, nod
 
 
 def test_a_node_that_is_being_removed_gets_no_mailbox(host: MailHost, node: Node) -> None:
-    """The next one gets it."""
+    """A mailbox that is created while a node is removed is placed on another node."""
     node("add", A)
     node("add", B)
     node("close", B)
@@ -158,7 +158,7 @@ def test_a_node_that_is_being_removed_gets_no_mailbox(host: MailHost, node: Node
 
 
 def test_a_mailbox_moves_in_steps(host: MailHost, node: Node) -> None:
-    """Both nodes keep its mail until it is placed; each step can be repeated until the next."""
+    """A mailbox is moved in steps, and each step can be repeated until the next one."""
     node("add", A)
     name = mailbox(host)
     node("add", B)
@@ -177,7 +177,7 @@ def test_a_mailbox_moves_in_steps(host: MailHost, node: Node) -> None:
 
 
 def test_a_move_can_be_cancelled(host: MailHost, node: Node) -> None:
-    """Before and after the hold."""
+    """A move can be cancelled both before and after the mailbox is held."""
     node("add", A)
     name = mailbox(host)
     node("add", B)
@@ -191,7 +191,7 @@ def test_a_move_can_be_cancelled(host: MailHost, node: Node) -> None:
 
 
 def test_a_hold_ends_the_sessions(host: MailHost, node: Node) -> None:
-    """Each time, on all nodes; other steps end none."""
+    """Holding a mailbox ends its sessions on all nodes, but other steps don't."""
     node("add", A)
     name = mailbox(host)
     node("add", B)
@@ -208,7 +208,7 @@ def test_a_hold_ends_the_sessions(host: MailHost, node: Node) -> None:
 
 
 def test_a_hold_ends_by_itself(host: MailHost, node: Node) -> None:
-    """Then the move can't be finished, because the mailbox may have changed."""
+    """After a hold has expired, the move can't be finished, because mail may have changed."""
     node("add", A)
     name = mailbox(host)
     node("add", B)
@@ -220,7 +220,7 @@ def test_a_hold_ends_by_itself(host: MailHost, node: Node) -> None:
 
 
 def test_steps_are_refused(host: MailHost, node: Node) -> None:
-    """With the reason and a remedy."""
+    """A step that is not possible is refused with a reason and a remedy."""
     node("add", A)
     name = mailbox(host)
     node("add", B)
@@ -258,7 +258,7 @@ def test_steps_are_refused(host: MailHost, node: Node) -> None:
 def test_sqlite_has_no_nodes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The commands say so."""
+    """On SQLite, the node commands are refused with a reason."""
     monkeypatch.setenv("POSTROOM_SERVICE_DATABASE", str(tmp_path / "x.sqlite3"))
     for step in (["node", "list"], ["node", "add", A], ["move", "hold", "ann@example.com"]):
         assert main(step) == 2
@@ -274,7 +274,7 @@ def swept(folder: Path, host: MailHost, *options: str) -> set[str]:
 
 
 def test_a_node_keeps_its_own_mail(host: MailHost, node: Node, tmp_path: Path) -> None:
-    """What moved away is set aside, and is taken out again if the mailbox moves back."""
+    """A node sets the mail of a moved mailbox aside, and restores it if the mailbox returns."""
     node("add", A)
     stays, moves = mailbox(host), mailbox(host)
     node("add", B)
@@ -298,11 +298,11 @@ def test_a_node_keeps_its_own_mail(host: MailHost, node: Node, tmp_path: Path) -
     node("begin", moves, A)
     assert swept(tmp_path, host, on_a) == {staying, moving, older}
     assert (tmp_path / "mail" / moving / "new").exists()
-    # A second copy of the same day stays where it is.
+    # A second copy from the same day stays in place.
     node("cancel", moves)
     (tmp_path / "mail" / aside / "new").mkdir(parents=True)
     assert swept(tmp_path, host, on_a) == {staying, moving, aside, older}
-    # Without a name, the daemon keeps the mail of all mailboxes; with an unknown one, too.
+    # Without a node name, or with an unknown one, the daemon keeps the mail of all mailboxes.
     assert swept(tmp_path, host) == {staying, moving, aside, older}
     with running_daemon(tmp_path, host.service, f"--node={C}") as daemon:
         wait(lambda: "this is not a node" in daemon.log())
@@ -310,7 +310,7 @@ def test_a_node_keeps_its_own_mail(host: MailHost, node: Node, tmp_path: Path) -
 
 
 def test_a_deleted_mailbox_loses_what_was_set_aside(host: MailHost, node: Node) -> None:
-    """On the nodes that it left, too; others keep theirs, and odd names stay."""
+    """When a mailbox is deleted, its copies on nodes that it left are deleted as well."""
     node("add", A)
     name, other = mailbox(host), mailbox(host)
     folder = host.folder(name)
@@ -326,7 +326,7 @@ def test_a_deleted_mailbox_loses_what_was_set_aside(host: MailHost, node: Node) 
     host.api.delete(name)
     wait(lambda: not any(path.exists() for path in (folder, *aside)))
     assert all((path / "new").exists() for path in kept)
-    # One without a folder, as on the nodes that it left.
+    # The mailbox has no folder, as on the nodes that it left.
     gone = mailbox(host)
     left = folder.with_name(f"{host.uid(gone)}.deleted-{today}")
     (left / "new").mkdir(parents=True)
@@ -337,7 +337,7 @@ def test_a_deleted_mailbox_loses_what_was_set_aside(host: MailHost, node: Node) 
 def test_a_mail_host_of_the_previous_schema_is_migrated(
     host: MailHost, postgresql_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its mailboxes have no node until the first one is added; the roles keep their access."""
+    """After a migration, mailboxes have no node until one is added, and roles keep their access."""
     with fresh_database(postgresql_url) as url:
         monkeypatch.setenv("POSTROOM_SERVICE_DATABASE", url)
         with contextlib.closing(Database(url)) as database:

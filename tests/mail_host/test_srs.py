@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The senders of forwarded mail, over the socketmap, and back for bounces."""
+"""Rewriting of forwarded mail's senders, and of bounces, over the socketmap."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ NOT_FOUND = "NOTFOUND "
 
 @pytest.fixture(scope="module", autouse=True)
 def domains(host: MailHost) -> None:
-    """Register a domain that is verified, and one that is not."""
+    """Register a verified and an unverified domain."""
     host.domain("example.com")
     host.domain("new.example", verified=False)
 
 
 def forward(host: MailHost, sender: str) -> str:
-    """Return what a sender is rewritten to."""
+    """Return the rewritten address of a sender."""
     [answer] = host.daemon.lookup(sender)
     assert answer.startswith("OK "), answer
     return answer.removeprefix("OK ")
 
 
 def reverse(host: MailHost, *addresses: str) -> list[str]:
-    """Return what bounces to these addresses are sent to."""
+    """Return the original senders for these addresses."""
     return host.daemon.lookup(*addresses, name="reverse")
 
 
@@ -47,7 +47,7 @@ def reverse(host: MailHost, *addresses: str) -> list[str]:
     "sender", [SENDER, "a@new.example", "x@sub.example.com", "-a_b@xn--p1ai.de"]
 )
 def test_a_bounce_goes_to_the_sender(host: MailHost, sender: str) -> None:
-    """However mail servers change the case of the address."""
+    """A bounce goes to the original sender, even if mail servers changed the address's case."""
     rewritten = forward(host, sender)
     local, _, host_name = rewritten.rpartition("@")
     assert host_name == NAME
@@ -59,12 +59,12 @@ def test_a_bounce_goes_to_the_sender(host: MailHost, sender: str) -> None:
 
 @pytest.mark.parametrize("sender", ["", "<>", "alice", "@partner.example"])
 def test_these_senders_are_kept(host: MailHost, sender: str) -> None:
-    """The null sender, and parts of addresses."""
+    """The null sender and incomplete addresses are not rewritten."""
     assert host.daemon.lookup(sender) == [NOT_FOUND]
 
 
 def test_rewritten_senders_are_kept(host: MailHost) -> None:
-    """Postfix looks up each result again; a forged one is rewritten."""
+    """A rewritten sender is not rewritten again, unless it is forged."""
     rewritten = forward(host, SENDER)
     assert host.daemon.lookup(rewritten) == [NOT_FOUND]
     assert forward(host, rewritten.replace("=", "=x", 1)).startswith("SRS1=")
@@ -72,7 +72,7 @@ def test_rewritten_senders_are_kept(host: MailHost) -> None:
 
 @pytest.mark.parametrize("sender", ["alice@example.com", f"postmaster@{NAME}"])
 def test_senders_of_this_service_are_rewritten(host: MailHost, sender: str) -> None:
-    """Anyone can send to a forwarder as them."""
+    """Senders on this service's domains are rewritten, because anyone can use them."""
     rewritten = forward(host, sender)
     assert rewritten.startswith("SRS0=")
     assert reverse(host, rewritten) == [f"OK {sender}"]
@@ -86,12 +86,12 @@ def test_senders_of_this_service_are_rewritten(host: MailHost, sender: str) -> N
     ],
 )
 def test_odd_senders_are_replaced(host: MailHost, sender: str) -> None:
-    """Their bounces go to the postmaster."""
+    """Unusual senders are replaced by the postmaster's address."""
     assert forward(host, sender) == f"postmaster@{NAME}"
 
 
 def test_forged_addresses_are_not_found(host: MailHost) -> None:
-    """With another sender, domain, time or hash, also a shorter one; and those of other hosts."""
+    """Forged addresses are not found, whichever part was changed."""
     rewritten = forward(host, "mbob@example.co")
     start, _, rest = rewritten.partition("=")
     digest, time, domain, local = rest.removesuffix(f"@{NAME}").split("=")
@@ -111,7 +111,7 @@ def test_forged_addresses_are_not_found(host: MailHost) -> None:
 
 
 def test_addresses_expire() -> None:
-    """After three weeks."""
+    """A rewritten address expires after three weeks."""
     rewriter = Rewriter(SRS_SECRETS, NAME)
     for days, found in ((20, SENDER), (22, None)):
         srs = rewriter._srs("partner.example")
@@ -121,7 +121,7 @@ def test_addresses_expire() -> None:
 
 
 def test_a_second_hop_bounces_to_the_first(host: MailHost) -> None:
-    """An address that another host rewrote keeps that host's part."""
+    """A bounce of mail that was forwarded twice goes to the first host."""
     first = srslib.SRS("another-host").forward(SENDER, "first.example")
     second = forward(host, first)
     assert second.startswith("SRS1=")
@@ -133,7 +133,7 @@ def test_a_second_hop_bounces_to_the_first(host: MailHost) -> None:
 
 
 def test_secrets_can_be_replaced(host: MailHost) -> None:
-    """The first one signs; addresses that a previous one signed are still valid."""
+    """The first secret signs, and addresses that a previous secret signed remain valid."""
     old = Rewriter([SRS_SECRETS[1]], NAME).forward(SENDER)
     new = Rewriter([SRS_SECRETS[0]], NAME).forward(SENDER)
     other = Rewriter(["a-secret-of-another-host"], NAME).forward(SENDER)
@@ -145,7 +145,7 @@ def test_secrets_can_be_replaced(host: MailHost) -> None:
 
 
 def test_unknown_maps_are_an_error(host: MailHost) -> None:
-    """Of the configuration."""
+    """A look-up in an unknown map is a permanent error."""
     [answer] = host.daemon.lookup(SENDER, name="other")
     assert answer.startswith("PERM ")
 
@@ -154,7 +154,7 @@ def test_unknown_maps_are_an_error(host: MailHost) -> None:
     "request_", [b"x:forward a,", b"99999999:", b"10001:forward", b"1" * 99_999]
 )
 def test_garbage_ends_only_its_connection(host: MailHost, request_: bytes) -> None:
-    """Lengths that are none, or too large."""
+    """Garbage only ends its own connection."""
     with connected(host.daemon.socketmap) as connection:
         connection.sendall(request_)
         connection.shutdown(socket.SHUT_WR)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What Postfix and Dovecot read: addresses, logins, and where forwarders lead."""
+"""The database views that Postfix and Dovecot read: addresses, logins and forwarders."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ PARTNER = "desk@partner.example"
 
 @pytest.fixture(scope="module")
 def other(host: MailHost) -> Iterator[Api]:
-    """Return access as another tenant, after everything was created."""
+    """Return API access for another tenant, after everything was created."""
     host.domain(DOMAIN)
     host.domain(UNVERIFIED, verified=False)
-    # Of two domains, one verified.
+    # This tenant has a verified and an unverified domain.
     host.api.mailbox(ALICE, SALES, f"alice@{UNVERIFIED}", secrets=["one", "two"])
     host.api.mailbox(BOB)
     host.api.mailbox(NINA, f"nina@{DOMAIN}")
@@ -34,7 +34,7 @@ def other(host: MailHost) -> Iterator[Api]:
 
 
 def test_only_verified_domains_receive(host: MailHost, other: Api) -> None:
-    """The domains of an address and of its mailbox."""
+    """An address receives mail only if its domain and its mailbox's domain are verified."""
     served = {ALICE: ALICE, SALES: ALICE, BOB: BOB, EVE: EVE}
     unserved = {NINA: NINA, f"nina@{DOMAIN}": NINA, f"alice@{UNVERIFIED}": ALICE}
     unknown = dict.fromkeys([PARTNER, f"nobody@{DOMAIN}", "", "x", "@"])
@@ -50,7 +50,7 @@ def test_only_verified_domains_receive(host: MailHost, other: Api) -> None:
 
 
 def test_logins_have_every_secret(host: MailHost, other: Api) -> None:
-    """Of mailboxes on unverified domains, too: their owners can log in."""
+    """Logins contain every secret, including those of mailboxes on unverified domains."""
     query = "SELECT uid, hash FROM mail.logins WHERE name = %s"
     rows = host.sql(query, ALICE, role="dovecot")
     assert {uid for uid, _ in rows} == {host.uid(ALICE)}
@@ -63,30 +63,30 @@ def test_logins_have_every_secret(host: MailHost, other: Api) -> None:
 def _verifies(stored: str, secret: str) -> bool:
     try:
         return PasswordHasher().verify(stored, secret)
-    except Exception:  # noqa: BLE001 of another secret
+    except Exception:  # noqa: BLE001 - the hash of another secret
         return False
 
 
 def destinations(host: MailHost, address: str) -> list[str]:
-    """Return where mail to an address goes, as Postfix sees it."""
+    """Return the destinations of mail to an address, as Postfix sees them."""
     query = "SELECT * FROM mail.destinations(%s)"
     return sorted(address for (address,) in host.sql(query, address, role="postfix"))
 
 
 def test_forwarders_lead_to_mailboxes_and_other_services(host: MailHost, other: Api) -> None:
-    """By the primary names of mailboxes, each once; unknown local members are left out."""
+    """A forwarder leads to each existing mailbox once, and to other services."""
     team = host.api.forwarder(
         f"team@{DOMAIN}",
         [SALES, ALICE, PARTNER, EVE, f"nobody@{DOMAIN}", NINA, f"nina@{DOMAIN}"],
         f"team-alias@{DOMAIN}",
     )
-    # An unverified domain counts as another service's.
+    # An unverified domain is treated as another service's.
     expected = sorted([ALICE, PARTNER, EVE, NINA])
     assert destinations(host, team) == destinations(host, f"team-alias@{DOMAIN}") == expected
 
 
 def test_nested_forwarders_are_followed(host: MailHost, other: Api) -> None:
-    """However deep, and through another tenant's; duplicates arrive once."""
+    """Nested forwarders are followed at any depth, even through another tenant's."""
     names = [host.api.forwarder(f"n0@{DOMAIN}", [BOB, PARTNER])]
     for n in range(1, 30):
         names.append(host.api.forwarder(f"n{n}@{DOMAIN}", [names[-1], BOB, SALES]))
@@ -95,7 +95,7 @@ def test_nested_forwarders_are_followed(host: MailHost, other: Api) -> None:
 
 
 def test_a_loop_over_two_tenants_ends(host: MailHost, other: Api) -> None:
-    """Its other members still get the mail, once; a loop alone leads nowhere."""
+    """In a loop between two tenants, the other members get the mail once."""
     other.forwarder(f"loop@{OTHER}", [f"loop@{DOMAIN}", EVE])
     host.api.forwarder(f"loop@{DOMAIN}", [f"loop@{OTHER}", BOB])
     assert destinations(host, f"loop@{DOMAIN}") == [BOB, EVE]
@@ -106,7 +106,7 @@ def test_a_loop_over_two_tenants_ends(host: MailHost, other: Api) -> None:
 
 
 def test_other_addresses_are_no_forwarders(host: MailHost, other: Api) -> None:
-    """Mailboxes, unknown addresses, and forwarders on unverified domains."""
+    """Mailboxes, unknown addresses and forwarders on unverified domains forward nothing."""
     unverified = host.api.forwarder(f"team@{UNVERIFIED}", [BOB])
     for address in (ALICE, SALES, PARTNER, f"nobody@{DOMAIN}", unverified, "", "x", "@"):
         assert destinations(host, address) == []

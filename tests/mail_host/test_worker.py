@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sessions end and mail is removed when the API deletes or changes a mailbox.
+"""Sessions end, and mail is removed, when the API deletes or changes a mailbox.
 
-A fake doveadm records how it is run.
+A fake doveadm records its arguments.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ UNKNOWN_UIDS = ["f" + secrets.token_hex(16)[1:] for _ in range(2)]
 
 
 def mailbox(host: MailHost, *, verified: bool = True) -> str:
-    """Create a mailbox on a domain of its own, and return its name."""
+    """Create a mailbox on a new domain, and return its name."""
     return host.api.mailbox(f"ann@{host.domain(unused_domain(), verified=verified)}")
 
 
 def kicks(host: MailHost, name: str) -> int:
-    """Return how often the sessions of a mailbox were ended."""
+    """Return how often a mailbox's sessions were ended."""
     return host.daemon.kicks().count(f"kick -- {name}")
 
 
 def settled(host: MailHost) -> None:
-    """Wait until everything before this was handled; notifications keep their order."""
+    """Wait until all earlier notifications were handled."""
     name = mailbox(host)
     host.api.patch(name, secrets=["another"])
     wait(lambda: kicks(host, name))
 
 
 def test_a_deleted_mailbox_loses_sessions_and_mail(host: MailHost) -> None:
-    """Other mailboxes keep theirs; a new mailbox of the same name gets another folder."""
+    """Deleting a mailbox ends its sessions and removes its mail, but not that of others."""
     kept, gone = mailbox(host), mailbox(host)
     folders = [host.folder(name) for name in (kept, gone)]
     settled(host)
@@ -59,7 +59,7 @@ def test_a_deleted_mailbox_loses_sessions_and_mail(host: MailHost) -> None:
 
 
 def test_a_deleted_domain_deletes_its_mailboxes(host: MailHost) -> None:
-    """All of them."""
+    """Deleting a domain ends the sessions and removes the mail of all its mailboxes."""
     domain = host.domain(unused_domain())
     names = [host.api.mailbox(f"u{n}@{domain}") for n in range(12)]
     folders = [host.folder(name) for name in names]
@@ -70,7 +70,7 @@ def test_a_deleted_domain_deletes_its_mailboxes(host: MailHost) -> None:
 
 
 def test_new_secrets_end_the_sessions(host: MailHost) -> None:
-    """The mail stays; other changes and rolled back ones end nothing."""
+    """New secrets end a mailbox's sessions, but other or rolled-back changes don't."""
     name = mailbox(host)
     folder = host.folder(name)
     settled(host)
@@ -87,7 +87,7 @@ def test_new_secrets_end_the_sessions(host: MailHost) -> None:
 
 
 def test_a_forwarder_has_no_sessions(host: MailHost) -> None:
-    """Its deletion is not reported."""
+    """Deleting a forwarder ends no sessions."""
     name = host.api.forwarder(f"team@{host.domain(unused_domain())}", ["x@partner.example"])
     host.api.delete(name)
     settled(host)
@@ -95,14 +95,14 @@ def test_a_forwarder_has_no_sessions(host: MailHost) -> None:
 
 
 def test_odd_notifications_are_ignored(host: MailHost) -> None:
-    """Any database role can send one; they remove nothing but a folder named by a uid."""
+    """Malformed notifications, which any database role can send, remove nothing."""
     name = mailbox(host)
     folder = host.folder(name)
     outside = host.daemon.folder / "outside"
     outside.mkdir()
     for payload in (
         *("", "x", "[]", "{}", "null", '"x"', '{"changed": 1}', '{"deleted": "x"}'),
-        # Only paths in the test's own folder: a broken check must not remove anything else.
+        # Only paths in the test's own folder are used, in case a check is broken.
         *(f'{{"deleted": "{uid}", "name": "x"}}' for uid in ("", ".", "../outside", outside)),
         '{"deleted": 7, "name": "x"}',
     ):
@@ -113,7 +113,7 @@ def test_odd_notifications_are_ignored(host: MailHost) -> None:
 
 
 def test_a_start_sweeps_what_was_deleted_meanwhile(host: MailHost, tmp_path: Path) -> None:
-    """Only folders that are named by a uid; mail on unverified domains stays, and so do files."""
+    """At its start, the daemon removes the mail of mailboxes that were deleted meanwhile."""
     names = [mailbox(host), mailbox(host, verified=False)]
     mail = tmp_path / "mail"
     kept = [mail / host.uid(name) for name in names]
@@ -137,11 +137,11 @@ def test_a_start_sweeps_what_was_deleted_meanwhile(host: MailHost, tmp_path: Pat
 
 
 def test_a_lost_connection_is_followed_by_a_sweep(host: MailHost) -> None:
-    """Of what was deleted while nothing listened; later notifications arrive again."""
+    """After a lost connection, the daemon removes the mail of mailboxes deleted meanwhile."""
     gone, later = mailbox(host), mailbox(host)
     folders = [host.folder(name) for name in (gone, later)]
     settled(host)
-    # The deletion is not reported: only a sweep finds it.
+    # No notification is sent for this deletion, so only a sweep finds it.
     host.sql("ALTER TABLE principal DISABLE TRIGGER mailbox_deleted")
     host.api.delete(gone)
     host.sql("ALTER TABLE principal ENABLE TRIGGER mailbox_deleted")
@@ -157,7 +157,7 @@ def test_a_lost_connection_is_followed_by_a_sweep(host: MailHost) -> None:
 
 
 def test_mail_comes_back_with_its_mailbox(host: MailHost, tmp_path: Path) -> None:
-    """Somebody may have named the wrong database; what was set aside long ago is removed."""
+    """Mail that was set aside is restored if its mailbox exists, or removed after a long time."""
     name, mail = mailbox(host), tmp_path / "mail"
     (mail / f"{host.uid(name)}.deleted-2020-01-01" / "new").mkdir(parents=True)
     (mail / f"{UNKNOWN_UIDS[0]}.deleted-2020-01-01" / "new").mkdir(parents=True)
@@ -168,7 +168,7 @@ def test_mail_comes_back_with_its_mailbox(host: MailHost, tmp_path: Path) -> Non
 
 
 def test_mail_of_a_live_mailbox_is_kept(host: MailHost) -> None:
-    """Whatever a notification says."""
+    """The mail of an existing mailbox is kept, whatever a notification says."""
     name = mailbox(host)
     folder = host.folder(name)
     payload = json.dumps({"deleted": folder.name, "name": name})
@@ -178,7 +178,7 @@ def test_mail_of_a_live_mailbox_is_kept(host: MailHost) -> None:
 
 
 def test_a_failed_kick_is_reported(host: MailHost, tmp_path: Path) -> None:
-    """In the log and the metrics; no session is not a failure."""
+    """A failed call of doveadm is logged and counted, unless there was no session to end."""
     with running_daemon(tmp_path, host.service) as daemon:
         wait(lambda: daemon.health() == 200)
         doveadm = tmp_path / "bin" / "doveadm"
@@ -201,7 +201,7 @@ def test_a_failed_kick_is_reported(host: MailHost, tmp_path: Path) -> None:
 def test_the_daemon_starts_without_its_database(
     host: MailHost, tmp_path: Path, url: str, reason: str
 ) -> None:
-    """It reports that it is not healthy; maps and milter answer that it is temporary."""
+    """Without its database, the daemon starts, is unhealthy and answers with temporary errors."""
     url = url or as_role(host.url, "dovecot")
     with running_daemon(tmp_path, host.service, "--database", url) as daemon:
         wait(lambda: reason in daemon.log())
@@ -229,6 +229,6 @@ def test_the_daemon_starts_without_its_database(
 def test_a_failed_start_is_explained(
     host: MailHost, tmp_path: Path, options: list[str], problem: str
 ) -> None:
-    """On standard error, with status 2."""
+    """A failed start prints the reason on standard error and exits with status 2."""
     with pytest.raises(DaemonError, match=problem):
         make_daemon(tmp_path, host.service, *options)

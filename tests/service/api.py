@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A caller of the service for the tests, which is not the project's own client."""
+"""A client of the service for its tests, independent of the project's own client."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import httpx
 
-# No answer is worth loading certificates for: all calls stay on the loopback interface.
+# All calls use the loopback interface, so loading certificates would be a waste of time.
 TRUST = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 SECRET = "correct-horse-battery-staple"
 
@@ -25,7 +25,7 @@ def unused_domain() -> str:
 
 
 class Api:
-    """One tenant's access."""
+    """API access for one tenant."""
 
     def __init__(self, url: str, token: str) -> None:
         headers = {"Authorization": f"Bearer {token}"}
@@ -38,7 +38,7 @@ class Api:
         self.http.close()
 
     def call(self, method: str, path: str, body: Any = None, **more: Any) -> httpx.Response:
-        """Send a request, with a body of JSON unless there is none."""
+        """Send a request, with a JSON body if one is given."""
         if body is not None:
             more["json"] = body
         return self.http.request(method, path, **more)
@@ -71,30 +71,30 @@ class Api:
         return principals
 
     def domain(self, name: str | None = None) -> str:
-        """Register a domain and give its name."""
+        """Register a domain, and return its name."""
         name = name or unused_domain()
         assert self.create({"name": name, "type": "domain"}).status_code == 201
         return name
 
     def mailbox(self, name: str, *aliases: str, secrets: Sequence[str] = (SECRET,)) -> str:
-        """Create a mailbox and give its name."""
+        """Create a mailbox, and return its name."""
         assert self.create(mailbox_body(name, *aliases, secrets=secrets)).status_code == 201
         return name
 
     def forwarder(self, name: str, members: Sequence[str], *aliases: str) -> str:
-        """Create a forwarder and give its name."""
+        """Create a forwarder, and return its name."""
         assert self.create(forwarder_body(name, members, *aliases)).status_code == 201
         return name
 
 
 def mailbox_body(name: str, *aliases: str, secrets: Sequence[str] = (SECRET,)) -> dict[str, Any]:
-    """Return the body that creates a mailbox."""
+    """Return the request body that creates a mailbox."""
     emails = [name, *aliases]
     return {"name": name, "type": "individual", "secrets": list(secrets), "emails": emails}
 
 
 def forwarder_body(name: str, members: Sequence[str], *aliases: str) -> dict[str, Any]:
-    """Return the body that creates a forwarder."""
+    """Return the request body that creates a forwarder."""
     emails = [name, *aliases]
     return {"name": name, "type": "individual", "emails": emails, "members": list(members)}
 
@@ -107,7 +107,7 @@ def path_of(name: str) -> str:
 def check_problem(
     response: httpx.Response, status: int, code: str, pointer: str | None = None
 ) -> None:
-    """Check that an answer is the problem document that is expected."""
+    """Check that a response is the expected problem document."""
     problem = response.json()
     assert (response.status_code, problem.get("code")) == (status, code), response.text
     assert response.headers["Content-Type"] == "application/problem+json"

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Running services over each database, and access to them."""
+"""Fixtures that run services on each kind of database, and provide access to them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from postroom_service import auth
 
 __all__ = ["postgresql_url"]
 
-#: The quick tier has SQLite files, and one test on each of the others.
+#: The quick tests use SQLite files, and one test uses each of the other databases.
 BACKENDS = (
     "file",
     pytest.param("memory", marks=pytest.mark.full),
@@ -36,7 +36,7 @@ def backend(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(params=["file", pytest.param("postgresql", marks=pytest.mark.full)])
 def database(request: pytest.FixtureRequest) -> str | None:
-    """Return the database for a service of a test's own; None for a new SQLite file."""
+    """Return the database for a test's own service, or None for a new SQLite file."""
     return request.getfixturevalue("postgresql_url") if request.param == "postgresql" else None
 
 
@@ -44,7 +44,7 @@ def database(request: pytest.FixtureRequest) -> str | None:
 def service(
     backend: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[RunningService]:
-    """Run one service for all tests of a kind of database."""
+    """Run one service per kind of database for all tests."""
     database = {"file": None, "memory": "memory"}.get(backend)
     if backend == "postgresql":
         database = request.getfixturevalue("postgresql_url")
@@ -54,7 +54,7 @@ def service(
 
 @pytest.fixture
 def api(service: RunningService) -> Iterator[Api]:
-    """Return access as a tenant that holds nothing."""
+    """Return API access for an empty tenant."""
     with Api(service.url, _fresh_token(service)) as api:
         for principal in api.listing(type="domain"):
             api.delete(principal["name"])
@@ -63,7 +63,7 @@ def api(service: RunningService) -> Iterator[Api]:
 
 @pytest.fixture
 def other_api(service: RunningService) -> Iterator[Api]:
-    """Return access as another tenant; a memory database has only one."""
+    """Return API access for another tenant. A memory database has only one."""
     with Api(service.url, _fresh_token(service)) as api:
         yield api
 
@@ -76,7 +76,7 @@ def file_service(tmp_path: Path) -> Iterator[RunningService]:
 
 
 def _fresh_token(service: RunningService) -> str:
-    """Return a token of a new tenant; in memory, that of the only one."""
+    """Return a token for a new tenant, or in memory for the only one."""
     if service.database == "memory":
         return service.token
     database = Database(service.database)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command line: options, their variables, failed starts, and the life of a token."""
+"""The command line: options, environment variables, failed starts, and tokens."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_variables_are_checked_as_options_are(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The message on a bad value names the option or the variable that holds it."""
+    """An invalid value is reported with the name of its option or environment variable."""
     option = "--" + name.lower().replace("_", "-")
     assert main([*SERVE, option, value]) == 2
     message = capsys.readouterr().err
@@ -56,7 +56,7 @@ def test_variables_are_checked_as_options_are(
 def test_options_take_precedence_over_variables(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An unused variable is not checked, and an empty one counts as unset."""
+    """Options take precedence over environment variables, which are then not checked."""
     monkeypatch.setenv("POSTROOM_SERVICE_LOG_FORMAT", "xml")
     monkeypatch.setenv("POSTROOM_SERVICE_PORT", "")
     assert main([*SERVE, "--log-format", "json"]) == 2
@@ -74,7 +74,7 @@ def test_options_take_precedence_over_variables(
 def test_bad_values_of_a_token_are_refused(
     option: str, value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Tenants and labels are one printable line, terms are days; no database is created."""
+    """An invalid tenant, label or expiry of a token is refused, and no database is created."""
     file = tmp_path / "x.sqlite3"
     command = ["token", "create", "--database", str(file), "--tenant", "t", f"{option}={value}"]
     assert main(command) == 2
@@ -86,7 +86,7 @@ def test_bad_values_of_a_token_are_refused(
 def test_a_password_on_the_command_line_is_refused(
     url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The message does not repeat the password."""
+    """A password on the command line is refused without repeating it."""
     assert main(["token", "list", "--database", f"postgresql://{url}"]) == 2
     message = capsys.readouterr().err
     assert "password" in message
@@ -110,7 +110,7 @@ def test_a_failed_start_exits_with_2(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The message has the reason."""
+    """A failed start exits with status 2 and states the reason."""
     monkeypatch.setattr("postroom_common.logs.configure", lambda **_: None)
     if "--database" not in arguments:
         arguments = ["--database", "memory", *arguments]
@@ -119,7 +119,7 @@ def test_a_failed_start_exits_with_2(
 
 
 def test_a_failed_start_prints_no_traceback() -> None:
-    """A process that can't write its ready file ends with status 2 and one line."""
+    """If the ready file can't be written, the process exits with status 2 and one line."""
     command = [sys.executable, "-m", "postroom_service", "serve", "--port", "0"]
     command += ["--database", "memory", "--ready-file", "/nonexistent/x"]
     environment = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
@@ -132,7 +132,7 @@ def test_a_failed_start_prints_no_traceback() -> None:
 def test_the_life_of_tokens(
     file_service: RunningService, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A token opens its tenant until it expires or is revoked, and is never listed."""
+    """A token gives access to its tenant until it expires or is revoked, and is never listed."""
 
     def command(*arguments: str) -> str:
         assert main(["token", *arguments, "--database", file_service.database]) == 0
@@ -168,7 +168,7 @@ def test_the_life_of_tokens(
 @pytest.mark.parametrize(
     ("command", "status", "reason"),
     [
-        ("token revoke 77", 1, "no token 77"),
+        ("token revoke 77", 1, "token 77 does not exist"),
         ("token create --tenant x --database memory", 2, "memory database"),
         ("domain verify x.example", 2, "x.example"),
     ],
@@ -181,14 +181,14 @@ def test_failing_commands_have_a_status(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A name or number that doesn't exist, and a database that exists in one process only."""
+    """A command that fails returns a status and states the reason."""
     monkeypatch.setenv("POSTROOM_SERVICE_DATABASE", str(tmp_path / "x.sqlite3"))
     assert main(command.split()) == status
     assert reason in capsys.readouterr().err
 
 
 def test_a_host_without_resolvers_is_served(tmp_path: Path) -> None:
-    """Only the verification of domains doesn't work there; `domain verify` ends with 2."""
+    """Without resolvers the service runs, but domains can't be verified."""
     (tmp_path / "resolv.conf").touch()
     mount = f'mount --bind {tmp_path / "resolv.conf"} /etc/resolv.conf && exec "$@"'
     prefix = ["unshare", "--map-root-user", "--mount", "sh", "-c", mount, "sh"]

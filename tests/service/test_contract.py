@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The six endpoints are as the contract, the OpenAPI document and the README describe them."""
+"""The six endpoints match the contract, the OpenAPI document and the README."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ from postroom_service.openapi import DOCUMENT
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "service" / "README.md").read_text(encoding="utf-8")
-# All checks are on. A schema can't express that the domain of an address must be registered or
-# that emails includes name: such requests are refused with 422 though the schema allows them.
+# All checks are enabled. A schema can't express that the domain of an address must be registered or
+# that emails must include name, so such requests are refused with 422 although the schema allows
+# them.
 CONFIGURATION = """
 headers = { Authorization = "Bearer ${TOKEN}" }
 
@@ -42,7 +43,7 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", "404", "409", "422"]
 
 
 def check_creation(api: Api, body: dict[str, Any], shape: dict[str, Any]) -> None:
-    """Assert that a POST and a GET answer exactly a shape."""
+    """Assert that POST and GET return exactly these fields."""
     created = api.create(body)
     assert created.status_code == 201
     assert created.headers["Location"] == path_of(shape["name"])
@@ -50,7 +51,7 @@ def check_creation(api: Api, body: dict[str, Any], shape: dict[str, Any]) -> Non
 
 
 def test_principals_have_exactly_the_fields_of_their_shape(api: Api) -> None:
-    """No answer contains a secret; members may be on any domain, also of absent addresses."""
+    """Responses contain exactly the documented fields and no secrets."""
     assert api.listing() == []
     domain = unused_domain()
     check_creation(
@@ -74,7 +75,7 @@ def test_principals_have_exactly_the_fields_of_their_shape(api: Api) -> None:
 
 
 def test_patch_replaces_whole_lists(api: Api) -> None:
-    """An omitted address becomes free; an omitted field stays."""
+    """PATCH replaces whole lists and leaves omitted fields unchanged."""
     domain = api.domain()
     ann = api.mailbox(f"ann@{domain}", f"a@{domain}")
     info = api.forwarder(f"info@{domain}", ["x@elsewhere.example"])
@@ -91,7 +92,7 @@ def test_patch_replaces_whole_lists(api: Api) -> None:
 
 
 def test_deleted_principals_are_gone(api: Api) -> None:
-    """DELETE of each kind answers success, and afterwards the name is not found."""
+    """A deleted principal is not found any more."""
     domain = api.domain()
     ann = api.mailbox(f"ann@{domain}")
     info = api.forwarder(f"info@{domain}", ["x@elsewhere.example"])
@@ -103,13 +104,13 @@ def test_deleted_principals_are_gone(api: Api) -> None:
 
 @pytest.mark.parametrize("backend", ["memory", "postgresql"], indirect=True, scope="session")
 def test_each_database_serves(api: Api) -> None:
-    """The quick tier creates, changes, lists and deletes once on the other databases."""
+    """Each of the other databases can create, change, list and delete principals."""
     test_delete_of_a_domain_takes_all_that_is_on_it(api)
     test_patch_replaces_whole_lists(api)
 
 
 def test_list_is_a_bare_array_of_all_kinds(api: Api) -> None:
-    """Without a filter everything is listed, with one only that type."""
+    """The list is a bare array of all principals, or of one type if there is a filter."""
     domain = api.domain()
     mailbox, forwarder = f"ann@{domain}", f"info@{domain}"
     api.mailbox(mailbox, f"b@{domain}", f"a@{domain}")
@@ -122,7 +123,7 @@ def test_list_is_a_bare_array_of_all_kinds(api: Api) -> None:
 
 
 def test_delete_of_a_domain_takes_all_that_is_on_it(api: Api) -> None:
-    """Mailboxes and forwarders of the domain go, and the aliases on it that others have."""
+    """Deleting a domain deletes everything on it, including the aliases of other mailboxes."""
     gone, kept = api.domain(), api.domain()
     api.mailbox(f"ann@{gone}", f"ann@{kept}")
     api.forwarder(f"info@{gone}", ["x@elsewhere.example"])
@@ -132,13 +133,13 @@ def test_delete_of_a_domain_takes_all_that_is_on_it(api: Api) -> None:
     assert [principal["name"] for principal in api.listing()] == [kept, bob, team]
     assert api.get(bob).json()["emails"] == [bob, f"b@{kept}"]
     assert api.get(team).json()["emails"] == [team]
-    # Where mail is redirected to may be anywhere, so it stays as it was set.
+    # Members may be anywhere, so the list is left unchanged.
     assert api.get(team).json()["members"] == [f"ann@{gone}"]
     api.mailbox(f"new@{kept}", f"ann@{kept}")
 
 
 def test_names_are_kept_in_normal_form(api: Api) -> None:
-    """Case is folded and U-labels become A-labels, in names, addresses and paths."""
+    """Names are normalized: letters become lower-case, and U-labels become A-labels."""
     domain = unused_domain()
     spelt, normal = f"Bücher.{domain}".upper(), f"xn--bcher-kva.{domain}"
     assert api.create({"name": spelt, "type": "domain"}).json()["name"] == normal
@@ -152,7 +153,7 @@ def test_names_are_kept_in_normal_form(api: Api) -> None:
 
 @pytest.mark.parametrize("local", ["a/b", "a?b", "a#b"])
 def test_path_names_are_percent_encoded(api: Api, local: str) -> None:
-    """Every legal address can be named in a path."""
+    """Every valid address can be used in a path if it is percent-encoded."""
     name = api.mailbox(f"{local}@{api.domain()}")
     assert api.get(name).json()["name"] == name
     assert api.patch(name, secrets=["x"]).status_code == 200
@@ -160,7 +161,7 @@ def test_path_names_are_percent_encoded(api: Api, local: str) -> None:
 
 
 def test_dns_records_are_those_of_the_contract(api: Api) -> None:
-    """The record set has the MX, the SPF and the DKIM entry in their shapes."""
+    """The DNS records contain an MX, an SPF and a DKIM entry in the documented format."""
     domain = api.domain()
     records = api.dns(domain).json()
     assert set(records) == {"mx", "txt"}
@@ -172,7 +173,7 @@ def test_dns_records_are_those_of_the_contract(api: Api) -> None:
 
 
 def test_head_is_get_without_a_body(api: Api) -> None:
-    """HEAD is answered wherever GET is."""
+    """HEAD returns the same as GET, without the body."""
     domain = api.domain()
     response = api.call("HEAD", path_of(domain))
     assert (response.status_code, response.content) == (200, b"")
@@ -180,7 +181,7 @@ def test_head_is_get_without_a_body(api: Api) -> None:
 
 
 def test_every_domain_has_its_own_key_and_keeps_it(api: Api) -> None:
-    """Keys differ between domains, stay as they are, and are new with a new registration."""
+    """Each domain has its own DKIM key, which only a new registration replaces."""
     one, two = api.domain(), api.domain()
     records = api.dns(one).content
     assert api.dns(two).content != records
@@ -193,7 +194,7 @@ def test_every_domain_has_its_own_key_and_keeps_it(api: Api) -> None:
 
 @pytest.mark.full
 def test_the_service_conforms_to_its_document(tmp_path: Path, database: str | None) -> None:
-    """Examples, boundary values, generated calls and sequences of calls all conform."""
+    """Examples, boundary values and generated calls conform to the OpenAPI document."""
     (tmp_path / "schemathesis.toml").write_text(CONFIGURATION)
     with running_service(tmp_path, database=database) as service:
         with Api(service.url, service.token) as api:
@@ -221,7 +222,7 @@ def check_conformity(service: RunningService, tmp_path: Path) -> None:
 
 
 def test_every_operation_and_code_is_described() -> None:
-    """The document has the contract's six endpoints and the stable codes."""
+    """The OpenAPI document describes the six endpoints and all codes."""
     described = DOCUMENT
     operations = {(method, path) for path, item in described["paths"].items() for method in item}
     assert {operation for operation in operations if operation[0] != "parameters"} == {
@@ -238,7 +239,7 @@ def test_every_operation_and_code_is_described() -> None:
 
 
 def test_the_tables_of_the_readme_are_complete(capsys: pytest.CaptureFixture[str]) -> None:
-    """Codes, options, faults and required packages are all in a table, and no others are."""
+    """The README's tables list exactly the codes, options, faults and required packages."""
     rows = re.findall(r"^\| (\d{3}) \| `(\w+)` \|", README, re.MULTILINE)
     assert {code: int(status) for status, code in rows} == {
         code: kind.status for code, kind in KINDS.items()

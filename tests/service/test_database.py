@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What was answered is kept, in any of the databases, and the process starts and ends well."""
+"""Acknowledged writes survive in every kind of database, and the service stops cleanly."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ REFUSED = {
     "postgresql://h:port/x": "a file or a URL",
 }
 RACERS = 8
-#: Two tokens in each dump of a database of the first release; the second one is revoked.
+#: The two tokens in each dump of the first release's database. The second one is revoked.
 TOKENS = {
     "sqlite": (
         "postroom_4s3rf6ZP3NgKcfnq_5qrmVJS7z6qN0r_C2T6deJGStQ",
@@ -78,7 +78,7 @@ KEPT = [
 
 
 def answered_writes(service: RunningService, kill_after: int) -> set[str]:
-    """Write from several threads, kill the service in the middle, and give what was answered."""
+    """Write from several threads, kill the service, and return the acknowledged writes."""
     answered: set[str] = set()
     enough = threading.Event()
     with Api(service.url, service.token) as api:
@@ -103,7 +103,7 @@ def answered_writes(service: RunningService, kill_after: int) -> set[str]:
 def test_a_kill_loses_nothing_that_was_answered(
     backend: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """After kill -9 amid writes, a new process has all that was answered, and whole."""
+    """After kill -9 during writes, all acknowledged writes exist and are complete."""
     database = request.getfixturevalue("postgresql_url") if backend == "postgresql" else None
     tenant = f"kill-{backend}"
     with running_service(tmp_path, database=database, tenant=tenant) as service:
@@ -115,12 +115,12 @@ def test_a_kill_loses_nothing_that_was_answered(
         found = {box["name"]: box for box in api.listing(type="individual")}
         assert answered <= set(found)
         assert all(len(box["emails"]) == 2 for box in found.values())
-        # At most one write of each caller was under way.
+        # At most one write per client was in progress.
         assert len(found) <= len(answered) + 4
 
 
 def test_a_restart_keeps_everything(tmp_path: Path) -> None:
-    """Principals, records and tokens survive; all files are private, even if made with 0644."""
+    """Principals, records and tokens survive a restart, and only the owner can read the files."""
     database = tmp_path / "service.sqlite3"
     database.touch(0o644)
     with running_service(tmp_path) as service:
@@ -143,13 +143,13 @@ def test_a_restart_keeps_everything(tmp_path: Path) -> None:
     "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.full)]
 )
 def test_a_stop_lets_requests_finish(tmp_path: Path, number: signal.Signals) -> None:
-    """A request under way when the signal comes is answered; then the process exits with 0."""
+    """A request in progress is completed before the service stops with status 0."""
     with running_service(tmp_path, faults="latency=1s,methods=POST") as service:
         connection = HTTPConnection(urlsplit(service.url).netloc, timeout=60)
         headers = {"Authorization": f"Bearer {service.token}", "Content-Type": "application/json"}
         body = '{"name": "example.com", "type": "domain"}'
         connection.request("POST", "/api/principal", body, headers)
-        # It has reached the service when a later one on another connection is answered.
+        # The request has arrived once a later one on another connection is answered.
         with Api(service.url, service.token) as api:
             assert api.listing() == []
         service.process.send_signal(number)
@@ -160,7 +160,7 @@ def test_a_stop_lets_requests_finish(tmp_path: Path, number: signal.Signals) -> 
 
 
 def load_first_release(kind: str, url: str) -> None:
-    """Load a dump of a database that the first release made."""
+    """Load a dump of a database from the first release."""
     dump = Path(__file__).with_name(f"first_release_{kind}.sql").read_text(encoding="utf-8")
     if kind == "postgresql":
         with psycopg.connect(url) as server:
@@ -171,7 +171,7 @@ def load_first_release(kind: str, url: str) -> None:
 
 
 def stored(url: str) -> list[set[tuple[object, ...]]]:
-    """Return what a database has of the first release's tables and columns."""
+    """Return a database's rows in the tables and columns of the first release."""
     with contextlib.closing(Database(url)) as database:
         return database.read(
             lambda connection: [
@@ -184,7 +184,7 @@ def stored(url: str) -> list[set[tuple[object, ...]]]:
 def test_a_database_of_the_first_release_is_migrated(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """SQLite on opening, PostgreSQL by command only. All rows are kept, and still work."""
+    """A database of the first release is migrated with all rows, on PostgreSQL by command only."""
     with contextlib.ExitStack() as stack:
         database = str(tmp_path / "service.sqlite3")
         if kind == "postgresql":
@@ -209,7 +209,7 @@ def test_a_database_of_the_first_release_is_migrated(
 
 
 def check_first_release(mail: MailServer, api: Api) -> None:
-    """Check that principals, secrets and keys work; refused addresses can still be managed."""
+    """Check that the migrated principals, secrets and keys can be used."""
     assert api.listing() == [
         {"id": "example.com", "name": "example.com", "type": "domain"},
         individual("ann", ["ann", "sales"]),
@@ -229,14 +229,14 @@ def check_first_release(mail: MailServer, api: Api) -> None:
 
 
 def individual(name: str, emails: list[str], **more: object) -> dict[str, object]:
-    """Return a principal of example.com."""
+    """Return a principal on example.com."""
     full = f"{name}@example.com"
     emails = [f"{email}@example.com" for email in emails]
     return {"id": full, "name": full, "type": "individual", "emails": emails, **more}
 
 
 def test_the_schema_of_a_newer_program_is_refused(tmp_path: Path) -> None:
-    """The database is left alone."""
+    """A database with the schema of a newer version is refused and not changed."""
     with running_service(tmp_path):
         pass
     with sqlite3.connect(tmp_path / "service.sqlite3") as connection:
@@ -248,7 +248,7 @@ def test_the_schema_of_a_newer_program_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_a_lost_database_is_reported(tmp_path: Path) -> None:
-    """Without its PostgreSQL the service answers 503 to everything, and ends well."""
+    """Without PostgreSQL, the service responds with 503 to everything, and still stops cleanly."""
     place = binaries()
     if place is None:
         pytest.skip(NO_POSTGRESQL)
@@ -266,12 +266,12 @@ def test_a_lost_database_is_reported(tmp_path: Path) -> None:
 
 
 def test_a_locked_database_blocks_no_other_requests(file_service: RunningService) -> None:
-    """A write waits for the lock of another process, and other requests are answered."""
+    """A write that waits for a database lock does not block other requests."""
     lock = sqlite3.connect(file_service.database, isolation_level=None)
     with Api(file_service.url, file_service.token) as api, ThreadPoolExecutor(1) as pool:
         lock.execute("BEGIN IMMEDIATE")
         creation = pool.submit(api.create, {"name": "example.com", "type": "domain"})
-        # More than the threads that a default pool has.
+        # This is more than the number of threads in a default pool.
         statuses = {api.call("GET", "/api/principal").status_code for _ in range(100)}
         assert (statuses, creation.done()) == ({200}, False)
         lock.execute("ROLLBACK")
@@ -280,7 +280,7 @@ def test_a_locked_database_blocks_no_other_requests(file_service: RunningService
 
 
 def test_a_failed_transaction_has_no_effect(file_service: RunningService) -> None:
-    """All the requests that share it are answered 503, and succeed when they are repeated."""
+    """A failed transaction has no effect, and its requests can be repeated."""
     with (
         contextlib.closing(sqlite3.connect(file_service.database, isolation_level=None)) as lock,
         Api(file_service.url, file_service.token) as api,
@@ -290,7 +290,7 @@ def test_a_failed_transaction_has_no_effect(file_service: RunningService) -> Non
         bodies = [mailbox_body(f"u{n}@{domain}") for n in range(4)]
         lock.execute("BEGIN IMMEDIATE")
         creations = [pool.submit(api.create, body) for body in bodies]
-        # The writes have reached the service when later reads are answered.
+        # The writes have arrived once later reads are answered.
         assert {api.call("GET", "/api/principal").status_code for _ in range(100)} == {200}
         lock.execute("ALTER TABLE secret RENAME TO away")
         lock.execute("COMMIT")
@@ -305,7 +305,7 @@ def test_a_failed_transaction_has_no_effect(file_service: RunningService) -> Non
 def test_memory_has_several_spellings(
     where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each way to write a memory database makes one, and no file."""
+    """Each spelling of a memory database creates no file."""
     monkeypatch.chdir(tmp_path)
     database = Database(where, memory=True)
     SCHEMA.migrate(database)
@@ -320,7 +320,7 @@ def test_memory_has_several_spellings(
 def test_other_databases_are_refused(
     where: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Drivers that are not installed and options in an SQLite URL are refused; no file is made."""
+    """Unsupported databases are refused without creating a file."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DatabaseError, match=reason):
         Database(where, memory=True)
@@ -340,7 +340,7 @@ def test_other_databases_are_refused(
     ],
 )
 def test_a_password_is_found_wherever_a_url_has_it(where: str, expected: bool) -> None:
-    """A password is one in the query, too; the path of a file with one is none."""
+    """A password in a database URL is found in each place where it may be."""
     assert has_password(where) is expected
 
 
@@ -348,7 +348,7 @@ def test_a_password_is_found_wherever_a_url_has_it(where: str, expected: bool) -
 def test_a_tenant_is_made_once(
     backend: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """All who make one tenant at once get its number."""
+    """Concurrent attempts to create the same tenant all return its number."""
     file = str(tmp_path / "x.sqlite3")
     database = Database(file if backend == "file" else request.getfixturevalue("postgresql_url"))
     SCHEMA.migrate(database)
@@ -367,7 +367,7 @@ def test_a_tenant_is_made_once(
 def test_a_failing_database_is_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A failing command prints the database's reason without traceback or statement."""
+    """A database error in a command is one sentence without a traceback or a statement."""
     file = tmp_path / "x.sqlite3"
     assert main(["token", "list", "--database", str(file)]) == 0
     with sqlite3.connect(file) as connection:

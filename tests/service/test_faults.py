@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Each injected fault has the effect on the request that its name promises."""
+"""Each injected fault affects a request as its name says."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Drill = Callable[[str], AbstractContextManager[tuple[Api, RunningService]]]
 
 @pytest.fixture
 def drill(tmp_path: Path, database: str | None) -> Drill:
-    """Return what runs a service with faults."""
+    """Return a function that runs a service with faults."""
 
     @contextlib.contextmanager
     def run(spec: str) -> Iterator[tuple[Api, RunningService]]:
@@ -42,7 +42,7 @@ def drill(tmp_path: Path, database: str | None) -> Drill:
 
 @pytest.fixture
 def name() -> str:
-    """Return a domain to register."""
+    """Return the name of a new domain."""
     return unused_domain()
 
 
@@ -53,7 +53,7 @@ def create(api: Api, name: str) -> httpx.Response:
 
 @pytest.mark.parametrize("form", ["seconds", "date"])
 def test_rate_limiting_has_no_effect(drill: Drill, name: str, form: str) -> None:
-    """429 carries Retry-After in the form that the plan asks for."""
+    """A rate-limited request has no effect, and Retry-After has the configured form."""
     spec = f"rate429=1,limit=1,methods=POST,retry_after=7,retry_after_form={form}"
     with drill(spec) as (api, _service):
         refused = create(api, name)
@@ -73,7 +73,7 @@ def test_rate_limiting_has_no_effect(drill: Drill, name: str, form: str) -> None
 def test_errors_come_before_or_after_the_write(
     fault: str, status: int, effect: bool, drill: Drill, name: str
 ) -> None:
-    """The answer is an error with or without the effect; only the API itself is touched."""
+    """An error is returned before or after the effect, and only for API requests."""
     spec = f"{fault}=1,status={status},limit=1,latency=1ms"
     with drill(spec) as (api, service):
         assert api.call("GET", "/healthz").status_code == 200
@@ -89,7 +89,7 @@ def test_errors_come_before_or_after_the_write(
 def test_a_broken_answer_is_before_or_after_the_write(
     fault: str, effect: bool, drill: Drill, name: str
 ) -> None:
-    """The connection breaks before or after a POST or a DELETE, or within the body."""
+    """A connection breaks before or after the effect of a write, or within the response."""
     with drill(f"{fault}=1,limit=2,methods=POST/DELETE") as (api, service):
         for call in (partial(create, api, name), partial(api.delete, name)):
             with pytest.raises(httpx.TransportError):
@@ -99,7 +99,7 @@ def test_a_broken_answer_is_before_or_after_the_write(
 
 
 def outcomes(seed: int) -> list[int]:
-    """Return the statuses of requests through the layer, over an application that does nothing."""
+    """Return the statuses of requests to an application that does nothing, with faults."""
 
     async def ask() -> list[int]:
         spec = f"rate429=0.3,error_before=0.2,error_after=0.2,latency=0ms-1ms,seed={seed}"
@@ -111,7 +111,7 @@ def outcomes(seed: int) -> list[int]:
 
 
 def test_the_same_seed_gives_the_same_faults() -> None:
-    """A drill can be repeated, and another seed gives another drill."""
+    """The same seed produces the same faults, and another seed produces others."""
     first = outcomes(7)
     assert first == outcomes(7)
     assert first != outcomes(8)
@@ -119,7 +119,7 @@ def test_the_same_seed_gives_the_same_faults() -> None:
 
 
 def test_a_plan_reads_every_key() -> None:
-    """The specification of the documentation is understood."""
+    """A specification with every key is parsed correctly."""
     plan = parse_plan(
         "latency=10ms-0.5s, rate429=0.1,retry_after=2,retry_after_form=both,error_before=0.05,"
         "error_after=0.05,status=500/503,reset_before=0.02,reset_after=0.02,truncate=0.02,"
@@ -141,6 +141,6 @@ def test_a_plan_reads_every_key() -> None:
     ],
 )
 def test_a_bad_plan_is_refused(spec: str) -> None:
-    """The message is one line."""
+    """An invalid specification is refused with one line."""
     with pytest.raises(FaultError, match=r"^[^\n]+$"):
         parse_plan(spec)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""HTTP itself: paths, methods, headers, bodies, tokens."""
+"""The HTTP interface: paths, methods, headers, bodies and tokens."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ ENDPOINTS = [
     *((method, "/api/principal/x") for method in ("GET", "PATCH", "DELETE")),
 ]
 
-# None of this depends on the database.
+# These tests don't depend on the kind of database.
 pytestmark = pytest.mark.parametrize("backend", ["file"], indirect=True, scope="session")
 
 
 @pytest.fixture
 def anonymous(service: RunningService) -> Iterator[httpx.Client]:
-    """Call without a token."""
+    """Return a client without a token."""
     with httpx.Client(base_url=service.url, verify=TRUST) as client:
         yield client
 
@@ -41,7 +41,7 @@ def post(api: Api, content: bytes, headers: dict[str, str] | None = None) -> htt
 
 
 def test_unknown_paths_are_problems_too(service: RunningService, anonymous: httpx.Client) -> None:
-    """Only the documented paths answer, and nothing redirects."""
+    """An unknown path returns a problem document with 404, and nothing redirects."""
     for path in ("/", "/api/", "/api/principals", "/api/dns", "/docs", "//api/principal"):
         check_problem(anonymous.get(service.url + path), 404, "path_not_found")
 
@@ -57,7 +57,7 @@ def test_unknown_paths_are_problems_too(service: RunningService, anonymous: http
     ],
 )
 def test_other_methods_are_refused(api: Api, method: str, path: str, allow: str) -> None:
-    """405 lists the methods in Allow."""
+    """An unsupported method returns 405 with the header Allow."""
     response = api.call(method, path)
     check_problem(response, 405, "method_not_allowed")
     assert response.headers["Allow"] == allow
@@ -65,7 +65,7 @@ def test_other_methods_are_refused(api: Api, method: str, path: str, allow: str)
 
 @pytest.mark.parametrize("value", [None, "", "Bearer", "Basic dTpw", "TOKEN"])
 def test_a_token_is_required(anonymous: httpx.Client, value: str | None) -> None:
-    """Without a bearer token, every endpoint answers 401 with a challenge."""
+    """Without a bearer token, every endpoint returns 401 with a challenge."""
     headers = {} if value is None else {"Authorization": value}
     for method, path in ENDPOINTS:
         response = anonymous.request(method, path, headers=headers)
@@ -74,7 +74,7 @@ def test_a_token_is_required(anonymous: httpx.Client, value: str | None) -> None
 
 
 def test_a_wrong_token_opens_nothing(api: Api) -> None:
-    """The token is checked before the request, and the scheme's case does not matter."""
+    """A wrong token is refused before the rest of the request is checked."""
     for method, path in ENDPOINTS:
         response = api.call(method, f"{path}?y=z", headers={"Authorization": "Bearer nonsense"})
         check_problem(response, 401, "token_invalid")
@@ -85,7 +85,7 @@ def test_a_wrong_token_opens_nothing(api: Api) -> None:
 
 
 def test_the_token_is_checked_before_the_body_is_read(service: RunningService) -> None:
-    """The answer comes although the body doesn't."""
+    """A wrong token is refused before the body is read."""
     where = urlsplit(service.url)
     with socket.create_connection((where.hostname, where.port), timeout=60) as connection:
         head = "POST /api/principal HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n"
@@ -94,7 +94,7 @@ def test_the_token_is_checked_before_the_body_is_read(service: RunningService) -
 
 
 def test_bodies_are_json(api: Api) -> None:
-    """Another content type, or none, is refused; a charset of UTF-8 is accepted."""
+    """A body must have the content type JSON, with UTF-8 as the only charset."""
     for media in ("text/plain", "application/json; charset=latin-1", "json", None):
         headers: dict[str, str] = {} if media is None else {"Content-Type": media}
         response = post(api, b'{"name": "x.example", "type": "domain"}', headers)
@@ -121,13 +121,13 @@ def test_bodies_are_json(api: Api) -> None:
     ],
 )
 def test_json_is_read_strictly(api: Api, content: bytes, code: str) -> None:
-    """What other parsers would read otherwise, or not at all, is refused."""
+    """Duplicate keys and other deviations from strict JSON are refused."""
     check_problem(post(api, content), 400, code)
     assert api.listing() == []
 
 
 def test_odd_values_are_refused(api: Api) -> None:
-    """Lone surrogates, NUL characters and huge numbers fail the validation."""
+    """Lone surrogates, NUL characters and huge numbers are refused."""
     for name in ('"\\ud800.example"', '"a\\u0000.example"', "1e999", "[[[]]]"):
         content = f'{{"name": {name}, "type": "domain"}}'.encode()
         check_problem(post(api, content), 422, "validation_failed", "/name")
@@ -137,7 +137,7 @@ def test_odd_values_are_refused(api: Api) -> None:
 
 
 def test_large_bodies_are_refused_and_the_connection_lives_on(api: Api) -> None:
-    """The limit of a body is 1 MiB, declared or not."""
+    """A body larger than 1 MiB is refused, with or without a declared length."""
     filling = b'{"name": "' + b"x" * 1024 * 1024 + b'"}'
     check_problem(post(api, filling), 413, "body_too_large")
     chunked = api.call(
@@ -148,7 +148,7 @@ def test_large_bodies_are_refused_and_the_connection_lives_on(api: Api) -> None:
 
 
 def test_every_answer_has_a_request_id(api: Api, anonymous: httpx.Client) -> None:
-    """Answers are kept out of caches, and the health check needs no token."""
+    """Every response has a request ID and forbids caching, even that of the health check."""
     responses = [api.call("GET", path) for path in ("/api/principal", "/nothing")]
     responses.append(anonymous.get("/healthz"))
     assert (responses[-1].status_code, responses[-1].json()) == (200, {"status": "ok"})
@@ -158,14 +158,14 @@ def test_every_answer_has_a_request_id(api: Api, anonymous: httpx.Client) -> Non
 
 
 def test_a_request_that_ends_early_changes_nothing(api: Api, service: RunningService) -> None:
-    """It is logged as malformed, not as a failure of the service."""
+    """An incomplete request changes nothing and is not logged as a failure of the service."""
     where = urlsplit(service.url)
     with socket.create_connection((where.hostname, where.port), timeout=60) as connection:
         token = f"Authorization: {api.http.headers['Authorization']}"
         body = "Content-Type: application/json\r\nContent-Length: 50\r\nExpect: 100-continue"
         head = f"POST /api/principal HTTP/1.1\r\nHost: x\r\n{token}\r\n{body}\r\n\r\n"
         connection.sendall(head.encode())
-        # From here on the service waits for the body.
+        # From here on, the service waits for the body.
         assert connection.recv(4096).startswith(b"HTTP/1.1 100 ")
         before = len(service.log())
         connection.sendall(b'{"name": "early.example", "type": "domain"}')
@@ -175,7 +175,7 @@ def test_a_request_that_ends_early_changes_nothing(api: Api, service: RunningSer
 
 
 def test_bytes_that_are_no_request_are_refused(service: RunningService) -> None:
-    """With 400, by the HTTP server itself."""
+    """The HTTP server responds with 400 to data that is not a request."""
     where = urlsplit(service.url)
     with socket.create_connection((where.hostname, where.port), timeout=60) as connection:
         connection.sendall(b"GET /api/principal\x01 HTTP/9\r\n\r\n")
@@ -184,10 +184,10 @@ def test_bytes_that_are_no_request_are_refused(service: RunningService) -> None:
 
 
 def test_requests_are_logged_without_names(api: Api, service: RunningService) -> None:
-    """A line has the path's template, the status and the tenant, not what was asked for."""
+    """A request is logged with the path's template, the status and the tenant, but no names."""
     name = api.domain()
     number = api.get(name).headers["X-Request-Id"]
-    api.listing()  # a line is written after its answer and before the next one
+    api.listing()  # a request is logged after its response and before the next request
     lines = [line for line in service.log_path.read_text().splitlines() if number in line]
     line = json.loads(lines[0])
     assert len(lines) == 1

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Requests that break a rule, the codes that refuse them, and the syntax of names."""
+"""Requests that break a rule, the codes of the refusals, and the syntax of names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FAILED, CYCLE, MISSING = "validation_failed", "forwarder_cycle", "name_not_in_em
 UNREGISTERED, NOT_FOUND = "domain_not_registered", "principal_not_found"
 
 GONE = object()
-#: A valid body, what replaces its fields (GONE removes one), the code and the pointer.
+#: A valid body, its replaced fields (GONE removes one), the code and the pointer.
 CREATIONS: list[tuple[Body, Body, str, str | None]] = [
     (DOMAIN, {"type": GONE}, FAILED, "/type"),
     (DOMAIN, {"type": "group"}, FAILED, "/type"),
@@ -91,7 +91,7 @@ CHANGES: list[tuple[str, Any, int, str, str | None]] = [
 
 
 def fill(value: Any, here: str) -> Any:
-    """Return a value with the test's domain in place of HERE."""
+    """Return a value with HERE replaced by the test's domain."""
     if isinstance(value, dict):
         return {key: fill(item, here) for key, item in value.items() if item is not GONE}
     if isinstance(value, list):
@@ -101,7 +101,7 @@ def fill(value: Any, here: str) -> Any:
 
 @pytest.fixture
 def here(api: Api) -> str:
-    """Register a domain with a mailbox that has an alias, and a forwarder."""
+    """Create a domain with a mailbox that has an alias, and with a forwarder."""
     domain = api.domain()
     api.mailbox(f"ann@{domain}", f"alias@{domain}")
     api.forwarder(f"info@{domain}", ["x@elsewhere.example"])
@@ -109,7 +109,7 @@ def here(api: Api) -> str:
 
 
 def test_refused_creations_create_nothing(api: Api, here: str) -> None:
-    """Each body that breaks a rule is refused with that rule's code and pointer."""
+    """Creating an invalid principal is refused with the rule's code and pointer."""
     before = api.listing()
     for good, changes, code, pointer in CREATIONS:
         body = fill({**good, **changes}, here)
@@ -120,7 +120,7 @@ def test_refused_creations_create_nothing(api: Api, here: str) -> None:
 
 
 def test_refused_changes_change_nothing(api: Api, here: str) -> None:
-    """Each change that breaks a rule is refused with that rule's code and pointer."""
+    """An invalid change is refused with the rule's code and pointer."""
     before = api.listing()
     for name, body, status, code, pointer in CHANGES:
         response = api.call("PATCH", path_of(fill(name, here)), fill(body, here))
@@ -129,7 +129,7 @@ def test_refused_changes_change_nothing(api: Api, here: str) -> None:
 
 
 def test_all_errors_are_in_one_answer(api: Api, here: str) -> None:
-    """A body with several errors gets a pointer to each of them."""
+    """A body with several errors is refused with a pointer to each of them."""
     body = {"name": "x", "type": "individual", "secrets": [], "emails": ["y"], "more": 1}
     pointers = {error["pointer"] for error in api.create(body).json()["errors"]}
     assert pointers == {"/name", "/secrets", "/emails/0", "/more"}
@@ -137,14 +137,14 @@ def test_all_errors_are_in_one_answer(api: Api, here: str) -> None:
 
 @pytest.mark.parametrize("body", ["[]", '"text"', "null"])
 def test_a_body_is_an_object(api: Api, body: str) -> None:
-    """JSON that is not an object is refused."""
+    """A JSON body that is not an object is refused."""
     headers = {"Content-Type": "application/json"}
     response = api.call("POST", "/api/principal", content=body, headers=headers)
     check_problem(response, 422, FAILED, "")
 
 
 def test_query_parameters_are_checked(api: Api) -> None:
-    """A misspelt filter is refused, since ignoring it would list everything."""
+    """A misspelled filter is refused, because ignoring it would list everything."""
     for query in ("type=group", "type=", "type=domain&type=domain", "typ=domain"):
         check_problem(api.call("GET", f"/api/principal?{query}"), 422, FAILED)
     for method, path in (("GET", "principal/x"), ("DELETE", "principal/x"), ("GET", "dns/x")):
@@ -152,9 +152,9 @@ def test_query_parameters_are_checked(api: Api) -> None:
 
 
 def test_absent_names_are_not_found(api: Api, here: str) -> None:
-    """Names that are absent or invalid are not found, and mailboxes have no records."""
+    """Absent and invalid names are not found, and mailboxes have no DNS records."""
     for name in ("none.example", f"a@{here}", "none", "a@", "..", "%", "x" * 300):
-        # A dot segment doesn't reach the service unless its dots are encoded, too.
+        # A dot segment only reaches the service if its dots are encoded.
         encoded = path_of(name).replace("..", "%2E%2E")
         for method in ("GET", "DELETE"):
             check_problem(api.call(method, encoded), 404, NOT_FOUND)
@@ -164,7 +164,7 @@ def test_absent_names_are_not_found(api: Api, here: str) -> None:
 
 @pytest.mark.parametrize("length", [1, 3])
 def test_forwarder_cycles_are_refused(api: Api, length: int) -> None:
-    """Neither creating nor changing a forwarder can close a chain of forwarders."""
+    """Neither creating nor changing a forwarder can close a forwarding loop."""
     domain = api.domain()
     names = [f"f{n}@{domain}" for n in range(length + 1)]
     for name, following in itertools.pairwise(names):
@@ -178,7 +178,7 @@ def test_forwarder_cycles_are_refused(api: Api, length: int) -> None:
 
 
 def test_cycles_through_aliases_are_refused(api: Api) -> None:
-    """An alias that is added later can close a cycle; mailboxes and diamonds close none."""
+    """Adding an alias can't close a forwarding loop, but may connect forwarders without a loop."""
     domain = api.domain()
     one = api.forwarder(f"one@{domain}", [f"alias@{domain}"])
     two = api.forwarder(f"two@{domain}", [one])
@@ -231,21 +231,21 @@ BAD_ADDRESSES = [
 
 
 def test_domains_have_a_normal_form() -> None:
-    """A domain is folded to lower-case A-labels, and folding it again changes nothing."""
+    """A domain is normalized to lower-case A-labels, and normalizing it again changes nothing."""
     for text, normal in DOMAINS.items():
         assert names.domain(text) == names.domain(normal) == normal
 
 
 @pytest.mark.parametrize("text", BAD_DOMAINS)
 def test_bad_domains_are_refused(text: str) -> None:
-    """Invalid domains raise InvalidName, and no path names them."""
+    """An invalid domain raises InvalidName, and is no valid name in a path."""
     with pytest.raises(names.InvalidName):
         names.domain(text)
     assert names.any_name(text) is None
 
 
 def test_addresses_have_a_normal_form() -> None:
-    """An address is folded to lower case with its domain in normal form."""
+    """An address is normalized to lower case, and its domain as a domain."""
     for text, normal in ADDRESSES.items():
         assert names.address(text) == names.address(normal) == names.any_name(text) == normal
         assert normal.endswith("@" + names.domain_of(normal))
@@ -253,6 +253,6 @@ def test_addresses_have_a_normal_form() -> None:
 
 @pytest.mark.parametrize("text", BAD_ADDRESSES)
 def test_bad_addresses_are_refused(text: str) -> None:
-    """Invalid addresses raise InvalidName."""
+    """An invalid address raises InvalidName."""
     with pytest.raises(names.InvalidName):
         names.address(text)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A canary: secrets and tokens turn up nowhere but where they must."""
+"""Secrets and tokens are only found where they must be."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CREATE TRIGGER fail BEFORE DELETE ON principal BEGIN SELECT RAISE(ABORT, 'canary
 
 
 def use_secrets(api: Api) -> str:
-    """Send secrets in every way, right and wrong, and give all that came back."""
+    """Send secrets in many ways, valid and invalid, and return all responses."""
     domain = api.domain()
     ann, info = f"ann@{domain}", f"info@{domain}"
     secrets = iter(SECRETS)
@@ -55,7 +55,7 @@ def use_secrets(api: Api) -> str:
 
 
 def dump(service: RunningService) -> str:
-    """Return everything in the database, as files and as a dump."""
+    """Return the contents of the database as files and as a dump."""
     if service.database.startswith("postgresql"):
         place = binaries()
         assert place is not None
@@ -72,7 +72,7 @@ def dump(service: RunningService) -> str:
 def test_secrets_and_tokens_turn_up_nowhere(
     backend: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """No answer, no line of the log and no dump of the database holds a secret or a token."""
+    """No response, log line or dump of the database contains a secret or token."""
     database = request.getfixturevalue("postgresql_url") if backend == "postgresql" else None
     faults = "error_after=0.3,truncate=0.0,seed=3,methods=GET"
     arguments = ["--log-level", "debug"]
@@ -94,14 +94,14 @@ def test_secrets_and_tokens_turn_up_nowhere(
 
 
 def test_a_failure_is_logged_under_its_request_id(file_service: RunningService) -> None:
-    """The caller gets a problem, the log gets the reason without names, and nothing changes."""
+    """An internal error is logged with the request's ID, but without names, and changes nothing."""
     with Api(file_service.url, file_service.token) as api:
         domain = api.domain()
         with contextlib.closing(sqlite3.connect(file_service.database)) as database:
             database.execute(FAILING_DELETE)
         response = api.delete(domain)
         check_problem(response, 500, "internal_error")
-        # A line is written after its answer and before the next one.
+        # A request is logged after its response and before the next request.
         assert api.get(domain).status_code == 200
         number = response.headers["X-Request-Id"]
         lines = [json.loads(line) for line in file_service.log().splitlines() if number in line]
@@ -111,7 +111,7 @@ def test_a_failure_is_logged_under_its_request_id(file_service: RunningService) 
 
 
 def test_secrets_are_argon2id_of_the_cost_that_was_set(tmp_path: Path) -> None:
-    """Each secret is hashed with a salt of its own, and replaced as a whole."""
+    """Secrets are hashed with argon2id, separate salts and the configured cost."""
     with (
         running_service(tmp_path, secret_cost="m=64,t=3,p=2") as service,
         Api(service.url, service.token) as api,
@@ -125,7 +125,7 @@ def test_secrets_are_argon2id_of_the_cost_that_was_set(tmp_path: Path) -> None:
 
 
 def verified(service: RunningService, secrets: list[str]) -> int:
-    """Check the stored hashes against the secrets, in order, and count them."""
+    """Check the stored hashes against the secrets, in order, and return their number."""
     connection = sqlite3.connect(service.database)
     hashes = [row[0] for row in connection.execute("SELECT hash FROM secret ORDER BY position")]
     connection.close()
@@ -139,7 +139,7 @@ def verified(service: RunningService, secrets: list[str]) -> int:
 
 
 def test_the_default_cost_is_the_one_that_was_chosen() -> None:
-    """Without a setting the hashes cost what the mail host's Dovecot is set up for."""
+    """By default, hashes have the cost for which the mail host's Dovecot is configured."""
     from postroom_service.passwords import hasher
 
     cost = extract_parameters(hasher().hash("x"))

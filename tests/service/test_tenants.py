@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Many callers at once, of whom tenants see nothing of each other."""
+"""Concurrent requests, and the separation of tenants."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ INSERT INTO principal (tenant_id, kind, name, uid, created_at)
 SELECT min(id), 'domain', %s, 'uid', 0 FROM tenant
 """
 WAITING = "SELECT 1 FROM pg_locks WHERE locktype = 'transactionid' AND NOT granted"
-#: For tests with two tenants, of which a memory database has only one.
+#: The databases for tests with two tenants. A memory database has only one.
 TENANTS = pytest.mark.parametrize(
     "backend",
     ["file", pytest.param("postgresql", marks=pytest.mark.full)],
@@ -39,7 +39,7 @@ TENANTS = pytest.mark.parametrize(
 
 
 def race(calls: Sequence[Callable[[], httpx.Response]]) -> Counter[int]:
-    """Make all calls concurrently and count the statuses."""
+    """Make all calls concurrently, and return the number of responses by status."""
     barrier = Barrier(len(calls))
 
     def run(call: Callable[[], httpx.Response]) -> int:
@@ -51,7 +51,7 @@ def race(calls: Sequence[Callable[[], httpx.Response]]) -> Counter[int]:
 
 
 def test_one_name_is_created_once(api: Api) -> None:
-    """Of concurrent identical creations, one succeeds and the others get 409."""
+    """Of several identical concurrent creations, one succeeds and the others get 409."""
     domain = api.domain()
     for n in range(3):
         body = mailbox_body(f"ann{n}@{domain}")
@@ -59,7 +59,7 @@ def test_one_name_is_created_once(api: Api) -> None:
 
 
 def test_one_address_has_one_owner(api: Api) -> None:
-    """Of concurrent changes one gets an alias."""
+    """Of several concurrent changes that add the same alias, one succeeds."""
     domain = api.domain()
     names = [api.mailbox(f"v{n}@{domain}") for n in range(WORKERS)]
     calls = [partial(api.patch, name, emails=[name, f"other@{domain}"]) for name in names]
@@ -67,7 +67,7 @@ def test_one_address_has_one_owner(api: Api) -> None:
 
 
 def test_changes_of_one_mailbox_are_whole(api: Api) -> None:
-    """The list that remains is one of those that were sent, never a mixture."""
+    """After concurrent changes to a list, the result is one of the lists, never a mixture."""
     domain = api.domain()
     ann = api.mailbox(f"ann@{domain}")
     sent = [[ann, *(f"a{n}-{k}@{domain}" for k in range(5))] for n in range(WORKERS)]
@@ -78,7 +78,7 @@ def test_changes_of_one_mailbox_are_whole(api: Api) -> None:
 
 @TENANTS
 def test_one_domain_has_one_tenant(api: Api, other_api: Api) -> None:
-    """Of two tenants that register one domain at once, one gets it."""
+    """If two tenants register the same domain concurrently, one succeeds."""
     for _ in range(4):
         body = {"name": unused_domain(), "type": "domain"}
         tenants = [api, other_api] * 2
@@ -89,7 +89,7 @@ def test_one_domain_has_one_tenant(api: Api, other_api: Api) -> None:
     "backend", [pytest.param("postgresql", marks=pytest.mark.full)], indirect=True, scope="session"
 )
 def test_a_domain_that_is_being_registered_is_taken(api: Api, service: RunningService) -> None:
-    """A request waits for another tenant's transaction, and is refused if that commits."""
+    """A registration waits for another tenant's transaction, and is refused if that commits."""
     domain = unused_domain()
     with (
         psycopg.connect(service.database) as theirs,
@@ -106,7 +106,7 @@ def test_a_domain_that_is_being_registered_is_taken(api: Api, service: RunningSe
 
 
 def test_a_cycle_is_not_closed_from_both_sides(api: Api) -> None:
-    """Two forwarders that point at each other can't both come to be, nor be so changed."""
+    """Concurrent requests can't create a forwarding loop from both sides."""
     domain = api.domain()
     for n in range(4):
         one, two = f"one{n}@{domain}", f"two{n}@{domain}"
@@ -120,7 +120,7 @@ def test_a_cycle_is_not_closed_from_both_sides(api: Api) -> None:
 
 
 def test_nothing_survives_its_domain(api: Api) -> None:
-    """Mailboxes created while their domain is deleted go with it, or are refused."""
+    """Mailboxes that are created while their domain is deleted are deleted or refused."""
     for _ in range(3):
         domain = api.domain()
         creations = [
@@ -134,7 +134,7 @@ def test_nothing_survives_its_domain(api: Api) -> None:
 
 @TENANTS
 def test_what_others_have_is_absent(api: Api, other_api: Api) -> None:
-    """Another tenant's names answer exactly as names that nobody has."""
+    """Another tenant's names get the same responses as names that don't exist."""
     domain = api.domain()
     ann = api.mailbox(f"ann@{domain}")
     for name in (domain, ann):
@@ -148,7 +148,7 @@ def test_what_others_have_is_absent(api: Api, other_api: Api) -> None:
 
 @TENANTS
 def test_a_domain_is_held_once(api: Api, other_api: Api) -> None:
-    """A domain that another holds can't be taken, and the answer doesn't say whose it is."""
+    """A registered domain can't be registered again, and the response doesn't reveal its tenant."""
     domain = api.domain()
     theirs = other_api.create({"name": domain.upper(), "type": "domain"})
     check_problem(theirs, 409, "name_taken", "/name")
@@ -159,7 +159,7 @@ def test_a_domain_is_held_once(api: Api, other_api: Api) -> None:
 
 @TENANTS
 def test_another_tenants_domain_is_not_registered(api: Api, other_api: Api) -> None:
-    """Neither a mailbox nor an alias can be put on a domain of somebody else."""
+    """Mailboxes and aliases can't be created on another tenant's domain."""
     mine, theirs = api.domain(), other_api.domain()
     ann = api.mailbox(f"ann@{mine}")
     other_api.mailbox(f"bob@{theirs}")
@@ -172,7 +172,7 @@ def test_another_tenants_domain_is_not_registered(api: Api, other_api: Api) -> N
 
 @TENANTS
 def test_others_forwarders_are_not_told_by_cycles(api: Api, other_api: Api) -> None:
-    """A forwarder may point at another tenant's that points back: refusing would tell of it."""
+    """A loop through another tenant's forwarder is not refused, because that would reveal it."""
     mine, theirs = api.domain(), other_api.domain()
     other_api.forwarder(f"there@{theirs}", [f"here@{mine}"])
     api.forwarder(f"here@{mine}", [f"there@{theirs}"])
@@ -180,7 +180,7 @@ def test_others_forwarders_are_not_told_by_cycles(api: Api, other_api: Api) -> N
 
 @TENANTS
 def test_one_tenants_deletion_leaves_the_other_alone(api: Api, other_api: Api) -> None:
-    """A cascade ends at the tenant's border."""
+    """Deleting a domain does not affect other tenants."""
     mine, theirs = api.domain(), other_api.domain()
     bob = other_api.mailbox(f"bob@{theirs}")
     other_api.forwarder(f"to@{theirs}", [f"x@{mine}"])

@@ -48,7 +48,7 @@ def run_module(
 
 @contextlib.contextmanager
 def _outside_of_controller() -> Iterator[None]:
-    """Keep warnings in the result, even if tests of plugins have imported controller code."""
+    """Leave warnings in the result, even if tests of plugins have imported controller code."""
     internal = getattr(module_utils, "_internal", None)
     if not hasattr(internal, "is_controller"):
         # ansible-core before 2.19.

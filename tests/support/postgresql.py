@@ -119,7 +119,7 @@ def fresh_database(cluster_url: str, template: str = "template1") -> Iterator[st
 
 
 def _other_user(directory: Path) -> dict[str, Any]:
-    """As root, give the folder to another user to run as, because PostgreSQL rejects root."""
+    """As root, change the folder's owner to a user for PostgreSQL, which refuses to run as root."""
     if os.geteuid() != 0:
         return {}
     for name in UNPRIVILEGED:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import quote, quote_plus
 
-#: Runs of at least this length in a secret are searched for, too.
+#: Parts of a secret that have at least this length are searched for as well.
 PIECE = 12
 
 

@@ -67,7 +67,7 @@ class Playbook:
             self._read_template(f"{{{{ {part} }}}}" if condition else part)
 
     def _walk_shared(self) -> None:
-        """Read the variables in shared files that are used; the others are for other playbooks."""
+        """Read the variables in the shared files that the playbook uses."""
         self.set |= {*self._shared}
         while used := self._shared.keys() & self.used:
             for name in used:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the unit tests share: servers that end with the test, and an environment without proxies."""
+"""Fixtures for the unit tests: servers that stop with the test, and no proxies."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from ansible_collections.postroom.email.tests.support.clients import (
     transport_to,
 )
 
-# ansible-test runs each test in a fork of its own: what is imported here is imported once.
+# ansible-test forks a process for each test, so these modules are imported only once.
 transport_to("http://127.0.0.1:9").close()
 parse_domain("b\u00fccher.example")
 
-# ansible-test does not read pyproject.toml, which has these, too.
+# The same options are in pyproject.toml, which ansible-test does not read.
 settings.load_profile("ci")
 
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    """Serve any number of handlers until the test is over."""
+    """Provide a function that serves handlers until the test ends."""
     with contextlib.ExitStack() as stack:
         yield lambda handler: stack.enter_context(scripted(handler))
 
 
 @pytest.fixture
 def connect() -> Iterator[Connect]:
-    """Make clients whose connections end with the test."""
+    """Provide a function that creates clients, whose connections are closed when the test ends."""
     with contextlib.ExitStack() as stack:
 
         def make(server: ScriptedServer, fake: Clock | None = None, **options: Any) -> Client:

@@ -29,7 +29,8 @@ from postroom_bot.backends.mail import Mail
 from postroom_bot.domain import Action, Change, Request
 from postroom_bot.errors import Rejected, Unavailable
 
-#: The variable with the request's id. No playbook uses it, but the template's survey must have it.
+#: The variable with the request's id. No playbook uses it, but the template's survey must ask for
+#: it.
 REQUEST_VARIABLE = "postroom_request"
 
 _POLL_SECONDS = 2.0
@@ -81,7 +82,7 @@ class Controller:
         if isinstance(login, SecretStr):
             token = login.get_secret_value()
             if not token.isascii() or not token.isprintable() or not token.strip():
-                raise ValueError("awx_token is empty or has characters that tokens can't have.")
+                raise ValueError("awx_token is empty or contains characters that are not allowed.")
             headers["authorization"] = f"Bearer {token}"
         else:
             auth = httpx.BasicAuth(login[0], login[1].get_secret_value())
@@ -191,9 +192,9 @@ class Awx:
 
     :param templates: the ids of the job templates for the collection's playbooks
     :param mail: the tenant, to check its state before and after a job
-    :param patience: how many seconds an attempt watches a job; the next attempt continues
+    :param patience: how many seconds an attempt watches a job before the next attempt takes over
     :param clock: a function that returns monotonic seconds
-    :param wait: a function that waits for seconds, or returns True if the process is stopping
+    :param wait: a function that waits for seconds; it returns True if the process is stopping
     """
 
     def __init__(
@@ -224,7 +225,7 @@ class Awx:
             job = self._controller.job(notes["job"])
         elif "template" in notes:
             job = self._controller.launched(notes["template"], REQUEST_VARIABLE, request.id)
-        # An earlier attempt has reported a failed job or has crashed before that. Launch another.
+        # An earlier attempt has reported the failure, or crashed before that. Launch another job.
         if job is None or job.status in ("failed", "error"):
             planned = self._mail.rehearse(request)
             if not planned.changed:
@@ -275,7 +276,7 @@ class Awx:
         if job.status == "canceled":
             raise Rejected("awx.canceled")
         if job.status != "successful":
-            reason = job.explanation or "its output in AWX has the reason"
+            reason = job.explanation or "see its output in AWX for the reason"
             _log.error("AWX: job %d ended as %s: %s", job.id, job.status, reason)
             context.save_notes({key: value for key, value in notes.items() if key == FREEING})
             raise Unavailable("awx.failed")
@@ -292,7 +293,7 @@ def variables_for(change: Change, recorded_change: Change) -> dict[str, str]:
     if change.action.is_alias:
         return {"mail_alias": _safe(change.target), "mail_mailbox": _safe(change.mailbox or "")}
     adds = change.action.adds
-    # Destinations that someone else adds meanwhile are kept, unless this change removes some.
+    # Destinations that another client adds meanwhile are kept by an addition, but not by a removal.
     members = change.destinations if adds else recorded_change.destinations
     return {
         "mail_forwarder": _safe(change.target),
@@ -303,7 +304,7 @@ def variables_for(change: Change, recorded_change: Change) -> dict[str, str]:
 
 
 def _safe(text: str) -> str:
-    """Return an address, or raise Rejected if it has characters special in a template or list.
+    """Return an address, or raise Rejected if it is not safe in a template or a list.
 
     The parser has validated requested addresses, but not the existing members of a forwarder.
     """

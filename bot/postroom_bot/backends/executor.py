@@ -39,11 +39,11 @@ class ExecutionContext(Protocol):
 class Outcome(NamedTuple):
     """The outcome of a request.
 
-    :param changed: whether this attempt changed anything; an earlier attempt may have done it all
+    :param changed: whether this attempt changed anything, rather than an earlier attempt
     :param result: the new state, as a reason for the requester
-    :param recorded_change: the change for the ledger, with its mailbox; for a forwarder that
-        exists, a FORWARD_ADD with all its destinations; for a removed one, a FORWARD_REMOVE
-        without any
+    :param recorded_change: the change to record in the ledger, with its mailbox; for an existing
+        forwarder, it is a FORWARD_ADD with all destinations, and for a removed forwarder, a
+        FORWARD_REMOVE without destinations
     :param freed: addresses that this request freed and that no longer deliver anywhere
     """
 

@@ -127,7 +127,7 @@ class Mail:
 
         :param context: None to write nothing, see `rehearse`
         :raises Rejected: the change can't be made
-        :raises ValueError: the request is for a password; `set_password` sets these
+        :raises ValueError: the request is for a password, which requires `set_password`
         """
         change = request.change
         with self._asking(change.target):
@@ -243,7 +243,7 @@ def _plan(client: Client, change: Change) -> tuple[Plan, Principal | None]:
     name, plan = plan_change(tenant, change)
     found = tenant.find(name)
     if found is None and not plan.changes:
-        # A server that is not the mail API would respond with "not found", too.
+        # A server that is not the mail API would also respond with "not found".
         client.check_api()
     return _checked(plan), found
 

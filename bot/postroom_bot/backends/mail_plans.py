@@ -48,7 +48,7 @@ def plan_change(tenant: TenantState, change: Change) -> tuple[Name, Plan]:
             return target, (_forward if change.action.adds else _no_forward)(
                 tenant, target, destinations
             )
-    raise ValueError("a password is set only when its owner clicks")
+    raise ValueError("a password is set only when the mailbox's owner creates it")
 
 
 def plan_password(tenant: TenantState, mailbox: Name, password: str) -> Plan:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The bot's log, with secrets redacted.
 
-Slack's libraries log complete payloads at levels info and debug, so only their warnings and errors
-are logged. Configured secrets and text that looks like a secret are redacted in every line.
+Slack's libraries log complete payloads at the info and debug levels, so only their warnings and
+errors are logged. Configured secrets and text that looks like a secret are redacted in every line.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ HIDDEN = "[hidden]"
 
 _SECRET = re.compile(
     r"""
-      xox[a-z]-[\w.-]{6,}                   # Slack's tokens, but not their prefixes
+      xox[a-z]-[\w.-]{6,}                   # Slack tokens, but not a prefix on its own
     | xapp-[\w-]{6,}
     | (?<=bearer\s)[^\s"',]+                # the value of an Authorization header
     | (?<=basic\s)[a-z0-9+/=]{8,}
     | https?://hooks\.slack\.com/[^\s"',]*  # anyone with this URL can post
     | https?://[^\s"',]*/(?:response|commands|actions)/[^\s"',]*
     | wss?://[^\s"',]+                      # contains a ticket
-    # User and password in a URL, which loses a slash as a file name.
+    # The user and password in a URL. A URL that was parsed as a file name has lost a slash.
     | (?:(?<=://)|(?<=:/)(?!/))[^\s/:@"']*:[^\s@"']+(?=@)
     """,
     re.IGNORECASE | re.VERBOSE,

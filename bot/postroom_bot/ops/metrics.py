@@ -17,7 +17,7 @@ class Metrics:
         self.registry = CollectorRegistry()
         self.requests_total = Counter(
             "postroom_bot_requests",
-            "Requests that reached a state, except cancellations.",
+            "Number of requests that reached each state, except cancelled.",
             ("action", "state"),
             registry=self.registry,
         )
@@ -37,10 +37,13 @@ class Metrics:
         )
         self.errors_total = Counter(
             "postroom_bot_errors",
-            "Unexpected errors, such as a card that Slack refused. The log has the details.",
+            "Unexpected errors, such as a card that Slack rejected. See the log for details.",
             ("where",),
             registry=self.registry,
         )
         self.open_requests = Gauge(
-            "postroom_bot_open_requests", "Open requests.", ("state",), registry=self.registry
+            "postroom_bot_open_requests",
+            "Number of open requests.",
+            ("state",),
+            registry=self.registry,
         )

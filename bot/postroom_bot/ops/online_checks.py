@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Checks of the mail service and of the Slack ids in the policy.
 
-Channels aren't checked, because the bot does not request the scope for that.
+Channels aren't checked, because that would need a scope that the bot does not request.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 def problems(slack_api: SlackApi, mail: Mail, policy: Policy) -> Iterator[str]:
-    """Yield a message for each problem, with the service or the policy's key, and the remedy."""
+    """Yield a message for each problem. It names the service or the policy key, and the remedy."""
     try:
         mail.domains()
     except (Unavailable, Rejected) as error:
@@ -39,7 +39,7 @@ def problems(slack_api: SlackApi, mail: Mail, policy: Policy) -> Iterator[str]:
                 slack_api.profile(user)
             except SlackRejected as rejection:
                 yield (
-                    f"The policy's {key} has the user {user}, which Slack does not find"
+                    f"The policy's {key} lists the user {user}, but Slack can't find this user"
                     f" ({rejection.code}). Copy the member ID from their profile."
                 )
         for name, usergroup in usergroups:
@@ -47,11 +47,11 @@ def problems(slack_api: SlackApi, mail: Mail, policy: Policy) -> Iterator[str]:
                 slack_api.members(usergroup)
             except SlackRejected as rejection:
                 yield (
-                    f"The policy's groups.{name}.usergroups has {usergroup}, which Slack does not"
-                    f" find ({rejection.code}). The bot refuses everyone until it is corrected."
+                    f"The policy's groups.{name}.usergroups lists {usergroup}, but Slack can't find"
+                    f" it ({rejection.code}). The bot refuses everyone until this is corrected."
                 )
     except SlackUnavailable:
-        yield "Slack does not answer right now, so not all ids in the policy were checked."
+        yield "Slack is not responding right now, so not all ids in the policy were checked."
 
 
 class OnlineChecks(threading.Thread):

@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 class Health(NamedTuple):
     """The state of one component.
 
-    :param works: whether the component allows the bot to be ready
+    :param works: whether the bot can report itself ready while the component is in this state
     :param text: the component's state, for `/readyz`
     """
 
@@ -47,7 +47,7 @@ class Health(NamedTuple):
 class HealthApp:
     """The WSGI application that serves ``/healthz``, ``/readyz`` and ``/metrics``.
 
-    :param checks: a health check for each component, by its name in ``/readyz``
+    :param checks: the health check of each component, keyed by the component's name in ``/readyz``
     """
 
     def __init__(self, checks: Mapping[str, Callable[[], Health]], metrics: Metrics) -> None:
@@ -94,7 +94,7 @@ class WebServer:
         )
         self._server.max_request_body_size = BODY_BYTES
         self._server.max_request_header_size = HEADER_BYTES
-        # cheroot sets its log function by assignment.
+        # cheroot expects its log function to be replaced by assignment.
         self._server.error_log = _log_message  # type: ignore[method-assign]
         self._thread = threading.Thread(target=self._server.serve, name="web", daemon=True)
 
@@ -116,12 +116,12 @@ class WebServer:
         return self._thread.is_alive() and bool(self._server.ready)
 
     def stop(self) -> None:
-        """Accept no more requests, and finish the current ones."""
+        """Stop accepting requests, and finish the current ones."""
         self._server.stop()
         if self._thread.is_alive():
             self._thread.join(GRACE_SECONDS)
 
 
 def _log_message(msg: str = "", level: int = logging.INFO, traceback: Any = False) -> None:  # noqa: FBT002
-    """Log a message of the server, which would otherwise print it."""
+    """Log a message from the server, which would otherwise print it."""
     log.log(level, "web server: %s", msg, exc_info=bool(traceback))

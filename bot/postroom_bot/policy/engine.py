@@ -1,9 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The policy engine: controls, then denying rules, then the first matching rule and the floors.
+"""The policy engine. It applies the controls, then the denying rules, and then the other rules.
 
-Controls and floors are built in, and no policy can disable them. Decisions and explanations come
-from the same evaluation, so they cannot differ.
+The first matching rule decides, but floors can require more approvals than the rule. Controls and
+floors are built in, and no policy can disable them. Decisions and explanations come from the same
+evaluation, so they cannot differ.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ FLOOR = 2
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a decision depends on besides the person and the change.
+    """The facts that a decision depends on, besides the person and the change.
 
     :param own_domains: the keys of the tenant's domains
     :param open_requests: the number of the person's other open requests
@@ -112,9 +113,9 @@ def decide_with_steps(
         steps.append(Step(name, f"Passed: {about}."))
     for rule in ordered(policy):
         if reasons := list(_misfits(rule, case)):
-            steps.append(Step(rule.name, f"Does not fit: {'; '.join(reasons)}."))
+            steps.append(Step(rule.name, f"Does not match: {'; '.join(reasons)}."))
             continue
-        steps.append(Step(rule.name, "Fits."))
+        steps.append(Step(rule.name, "Matches."))
         return _decision_of_rule(policy, rule, case), steps
     if case.reserved:
         params = {"address": case.target, "approvers": policy.approvers}
@@ -136,14 +137,14 @@ def affected_mailbox(person: Person, change: Change) -> str | None:
 
 
 def raised_quorum(policy: Policy, quorum: tuple[Quorum, ...]) -> tuple[Quorum, ...]:
-    """Return a quorum with at least two approvals. The first group gives the additional ones."""
+    """Return a quorum with at least two approvals. The first group must give any extra ones."""
     first, *others = quorum or (Quorum(policy.approvers, 0),)
     missing = max(0, FLOOR - sum(one.approvals for one in quorum))
     return (first._replace(approvals=first.approvals + missing), *others)
 
 
 def _controls(policy: Policy, case: Case) -> Iterator[tuple[str, str, Reason | None]]:
-    """Yield each control's name, what it ensures, and the reason if it denies the change."""
+    """Yield each control's name, what it ensures, and why it denies the change, if it does."""
     person, change, facts = case.person, case.change, case.facts
     yield "<person>", "the person may use the bot", person.obstacle
 
@@ -157,7 +158,7 @@ def _controls(policy: Policy, case: Case) -> Iterator[tuple[str, str, Reason | N
     names = (domain_of(name) for name in (case.target, case.mailbox) if name is not None)
     foreign = next((name for name in names if name not in facts.own_domains), None)
     refusal = None if foreign is None else Reason("domain.foreign", {"domain": foreign})
-    yield "<domain>", "every domain is ours", refusal
+    yield "<domain>", "every domain belongs to the tenant", refusal
 
     refusal = None
     if change.action.adds and (owner := facts.kept_for) is not None:
@@ -166,7 +167,7 @@ def _controls(policy: Policy, case: Case) -> Iterator[tuple[str, str, Reason | N
         is_alias = change.action.is_alias
         if owner not in ({case.mailbox} if is_alias else {case.target, person.mailbox}):
             refusal = Reason("address.kept_free", {"address": case.target})
-    yield "<tombstone>", "the address is not reserved for its previous owner", refusal
+    yield "<tombstone>", "the address is not reserved for another owner", refusal
 
     refusal, limits = None, policy.limits
     full = (facts.alias_count or 0) >= limits.aliases_per_mailbox
@@ -176,7 +177,7 @@ def _controls(policy: Policy, case: Case) -> Iterator[tuple[str, str, Reason | N
         refusal = Reason("limit.requests_per_day", {"count": facts.requests_today})
     elif change.action is Action.ALIAS_ADD and full:
         refusal = Reason("limit.aliases", {"count": limits.aliases_per_mailbox})
-    yield "<limits>", "the limits are kept", refusal
+    yield "<limits>", "no limit is reached", refusal
 
 
 def _invalid_address(case: Case) -> Reason | None:
@@ -197,23 +198,23 @@ def _misfits(rule: Rule, case: Case) -> Iterator[str]:
     """Yield a phrase for each condition of the rule that the case does not meet."""
     action = case.change.action
     if action not in rule.actions:
-        yield f"it is for {', '.join(rule.actions)}"
+        yield f"the rule is for {', '.join(rule.actions)}"
     if case.person.groups.isdisjoint(rule.groups):
         yield f"the person is not in {' or '.join(rule.groups)}"
     if rule.own is not None and rule.own is not case.own:
-        yield f"it is for {'the own mailbox' if rule.own else 'other mailboxes'}"
+        yield f"the rule is for mailboxes that the person {'owns' if rule.own else 'does not own'}"
     domain = domain_of(case.target)
     if rule.domains and not any(fnmatchcase(domain, pattern) for pattern in rule.domains):
-        yield f"the domain is none of {', '.join(rule.domains)}"
+        yield f"the domain does not match {' or '.join(rule.domains)}"
     if rule.addresses and not any(fnmatchcase(case.target, one) for one in rule.addresses):
-        yield f"the address is none of {', '.join(rule.addresses)}"
+        yield f"the address does not match {' or '.join(rule.addresses)}"
     restricted = rule.destinations != "any" and action is Action.FORWARD_ADD
     if restricted and (rule.destinations == "external") is not bool(case.external):
-        yield f"it is for {rule.destinations} destinations"
+        yield f"the rule is for {rule.destinations} destinations"
     # A rule that doesn't set `reserved` can deny reserved names but not allow them.
     reserved = False if rule.reserved is None and rule.deny is None else rule.reserved
     if reserved is not None and reserved is not case.reserved:
-        yield f"it is for names that are {'' if reserved else 'not '}reserved"
+        yield f"the rule is for names that are {'' if reserved else 'not '}reserved"
 
 
 def _decision_of_rule(policy: Policy, rule: Rule, case: Case) -> Decision:

@@ -59,7 +59,7 @@ def person_of(policy: Policy, user: str, mailbox: str | None, groups: Iterable[s
         TypeAdapter(UserId | None).validate_python(user or None)
     except ValidationError:
         raise ValueError(
-            f"{user!a} is not a Slack user id such as U024BE7LH. Copy it from the profile, with"
+            f"{user!a} is not a Slack user id such as U024BE7LH. In the user's profile, choose"
             " Copy member ID."
         ) from None
     for group in groups:
@@ -71,7 +71,7 @@ def person_of(policy: Policy, user: str, mailbox: str | None, groups: Iterable[s
 
 
 def facts_of(policy: Policy, person: Person, change: Change, domains: Iterable[str] = ()) -> Facts:
-    """Return the facts that follow from the policy file; other facts never deny the change.
+    """Return the facts in the policy file. Other facts are set so that they don't deny the change.
 
     :param domains: the tenant's domains; by default those of known mailboxes and trusted addresses
     """

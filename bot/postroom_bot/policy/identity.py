@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Identify Slack users: whether they may use the bot, and which mailbox they own.
+"""Determine whether a Slack user may use the bot, and which mailbox they own.
 
 A *profile* is the ``user`` of Slack's ``users.info``. A missing field never counts in a user's
 favor.
@@ -38,7 +38,7 @@ class Mailbox(NamedTuple):
 
 
 def obstacle_of(profile: Profile, team: str) -> Reason | None:
-    """Return why a person may not use the bot, or None if they may.
+    """Return the reason why a person may not use the bot, or None if they may.
 
     :param team: the workspace that the bot serves
     """

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Load and validate the policy file. All errors are reported together, with their lines.
 
-Anchors, aliases and unknown tags of scalars are rejected, so that the file means what it shows.
+Anchors, aliases and scalars with unknown tags are rejected, so that the file can be taken at face
+value.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from postroom_bot.policy.model import EVERYONE, Policy, Rule, unknown_group
 _MAX_BYTES = 256 * 1024
 _MAX_DEPTH = 12
 _NO_VALUE = (
-    "The value is missing or invalid, or # begins a comment. Add one, in quotes if it "
-    "begins with #, or remove the key."
+    "The value is missing or invalid. Add one, or remove the key. Outside of quotes, "
+    "# begins a comment."
 )
 _MAPPING = "Must be a mapping: keys with values, one per line."
-#: Messages by pydantic's error type, where its own message would be unclear for a YAML file.
+#: Messages for pydantic's error types whose own message would be unclear for a YAML file.
 _MESSAGES = {
     "missing": "This key is required. Add it.",
     "string_type": "Must be a string. Quote it if it looks like a number or a date.",
@@ -60,7 +61,7 @@ class Problem(NamedTuple):
     text: str
 
     def __str__(self) -> str:
-        """Return the problem in one line."""
+        """Return the problem as one line."""
         place = f"line {self.line}" if self.line else ""
         return ": ".join(part for part in (place, self.where, self.text) if part)
 
@@ -169,7 +170,7 @@ def _problems_of_keys(error: ValidationError) -> FoundProblems:
         if one["type"] == "value_error":
             text = str(one["ctx"]["error"])
         elif one["type"] == "extra_forbidden":
-            text = f"Unknown key. The keys here are: {', '.join(sorted(model.model_fields))}."
+            text = f"Unknown key. The valid keys are: {', '.join(sorted(model.model_fields))}."
         elif examples:
             text += f" Example: {json.dumps(examples[0])}"
         yield path, text
@@ -260,18 +261,18 @@ def _check_events(text: str) -> None:
         depth -= isinstance(event, yaml.CollectionEndEvent)
         line = event.start_mark.line + 1 if event.start_mark else None
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise _broken("Anchors (&) and aliases (*) are not supported. Write it out.", line)
+            raise _broken("Anchors (&) and aliases (*) aren't supported. Repeat the value.", line)
         if depth > _MAX_DEPTH:
             raise _broken("The nesting is too deep. Check brackets and indentation.", line)
 
 
 def cross_key_problems(policy: Policy) -> FoundProblems:
-    """Yield the errors that involve several keys, once each key is valid."""
+    """Yield the errors that involve several keys. Each key must be valid on its own."""
     owners: dict[str, str] = {}
     for user, mailbox in policy.identity.pinned.items():
         first = owners.setdefault(mailbox, user)
         if first != user:
-            text = f"{mailbox} is already pinned to {first}. A mailbox has one owner; keep one."
+            text = f"{mailbox} is already pinned to {first}. A mailbox can have only one owner."
             yield ("identity", "pinned", user), text
     for name, group in policy.groups.items():
         if name == EVERYONE:
@@ -283,7 +284,7 @@ def cross_key_problems(policy: Policy) -> FoundProblems:
     if text := unknown_group(policy, policy.approvers) or _too_few(policy, approvers, automatic):
         yield ("approvers",), text
     if policy.requests.remind_after >= policy.requests.expire_after:
-        text = "The request would expire before the reminder. Make it shorter than expire_after."
+        text = "Requests would expire before the reminder. Set a time shorter than expire_after."
         yield ("requests", "remind_after"), text
     names = [rule.name for rule in policy.rules]
     for number, rule in enumerate(policy.rules):
@@ -293,10 +294,10 @@ def cross_key_problems(policy: Policy) -> FoundProblems:
 
 
 def _too_few(policy: Policy, quorum: Quorum, rules: Sequence[Rule]) -> str:
-    """Return why a group is too small to give the approvals that these rules require, or "".
+    """Return the reason why a group is too small for these rules' approvals, or an empty string.
 
     Requesters can't approve their own requests, so a group that contains all requesters has one
-    approver fewer. Only Slack knows the members of `everyone` and of user groups.
+    fewer approver. Only Slack knows the members of `everyone` and of user groups.
     """
     group = policy.groups.get(quorum.group)
     if group is None or group.usergroups:
@@ -312,8 +313,8 @@ def _too_few(policy: Policy, quorum: Quorum, rules: Sequence[Rule]) -> str:
     size = f"{len(members)} member{'' if len(members) == 1 else 's'}"
     why = ". All requesters are members, and they can't approve their own requests" if among else ""
     return (
-        f"{approvals} of {quorum.group} can be required here, but the group has {size}{why}. "
-        "Add members, or a usergroup."
+        f"{approvals} from {quorum.group} may be required here, but the group has {size}{why}. "
+        "Add members or a user group."
     )
 
 
@@ -330,17 +331,17 @@ def _of_rule(policy: Policy, rule: Rule) -> FoundProblems:
         if text := _too_few(policy, quorum, [rule]):
             yield ("approvals", quorum.group), text
     if rule.own is not None and not all(action.has_mailbox for action in rule.actions):
-        text = "Only mailboxes have owners. List the actions: alias.add, alias.remove, password."
+        text = "Only mailboxes have owners. Limit actions to: alias.add, alias.remove, password."
         yield ("own",), text
     if rule.destinations != "any" and set(rule.actions) != {Action.FORWARD_ADD}:
-        text = "Only new forwarders have destinations. Use it with actions: [forward.add]."
+        text = "This condition is only for new forwarders. Set actions: [forward.add]."
         yield ("destinations",), text
     if rule.automatic and (why := _certain_floor(rule)):
         yield ("automatic",), f"Two approvals are always required for {why}"
 
 
 def _certain_floor(rule: Rule) -> str:
-    """Return the requests that a rule can't make automatic, with the remedy, or ""."""
+    """Return the requests that a rule can't make automatic and the remedy, or an empty string."""
     if rule.reserved:
         return "reserved names. Use approvals instead of automatic."
     if Action.PASSWORD in rule.actions and rule.own is not True:

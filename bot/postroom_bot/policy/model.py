@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The format of the policy file, with a description and an example of each key.
 
-Validation is strict: unknown keys are errors, and a number is not a string. The schema and the
-reference are generated from this module.
+Validation is strict: unknown keys are errors, and a number is not accepted as a string. The schema
+and the reference are generated from this module.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def duration(value: Any) -> timedelta:
     """
     found = _DURATION.fullmatch(value) if isinstance(value, str) else None
     if not found:
-        raise ValueError("Must be a duration: a number and m, h or d, such as 24h.")
+        raise ValueError("Must be a duration: a number followed by m, h or d, such as 24h.")
     return timedelta(**{_UNITS[found[2]]: int(found[1])})
 
 
@@ -126,10 +126,10 @@ class SlackEmail(_Part):
     model_config = ConfigDict(title="Slack email")
 
     domains: tuple[Domain, ...] = Field(strict=False, min_length=1, examples=[["example.com"]])
-    """Domains whose addresses are trusted. Don't list a domain in which users can freely choose
-    the address of their Slack profile."""
+    """Domains whose addresses are trusted. Don't list a domain if users can put any address in it
+    into their Slack profile."""
     cooldown: Duration = _lasting("72h")
-    """How long an address is not trusted after it was changed."""
+    """How long an address is not trusted after a user changed it."""
 
 
 class Identity(_Part):
@@ -138,12 +138,12 @@ class Identity(_Part):
     pinned: Mapping[UserId, Address] = Field(
         default_factory=dict, examples=[{"U024BE7LH": "alice@example.com"}]
     )
-    """Mailboxes by Slack user id. Users can't change them in Slack."""
+    """The mailbox of each user, keyed by Slack user id. Users can't change it in Slack."""
     slack_email: SlackEmail | None = Field(
         default=None, examples=[{"domains": ["example.com"], "cooldown": "72h"}]
     )
-    """Trusts confirmed addresses in Slack profiles. If unset, only pinned mailboxes
-    have owners."""
+    """Which confirmed addresses in Slack profiles to trust. If unset, only pinned mailboxes have
+    owners."""
 
 
 class Group(_Part):
@@ -163,7 +163,7 @@ class Channels(_Part):
     approvals: ChannelId = Field(examples=["C024BE91L"])
     """The channel for cards with the buttons *Approve* and *Deny*."""
     audit: ChannelId | None = Field(default=None, examples=["C024BE92M"])
-    """The channel that gets a line about every completed request."""
+    """The channel that gets a message about every completed request."""
     mention_approvers: bool = Field(default=True, examples=[False])
     """Whether cards and reminders notify the groups that approve."""
 
@@ -199,7 +199,7 @@ class Requests(_Part):
     """How long a request waits before the approvers get a reminder. Defaults to half of
     `expire_after`, but at most 4h."""
     end_notice: Duration = _lasting("3d")
-    """How long before an alias or a forwarder ends the requester is notified."""
+    """How long before the end of an alias or a forwarder to notify the requester."""
     tombstone: Duration = _lasting("90d")
     """How long a removed address stays reserved for its previous owner."""
 
@@ -246,8 +246,8 @@ class Rule(_Part):
     deny: Sentence | None = Field(
         default=None, examples=["Contractors don't get aliases. Ask your project lead."]
     )
-    """Denies the request, with this sentence for the requester. Denying rules come before all
-    others."""
+    """Denies the request and shows this sentence to the requester. Denying rules are evaluated
+    before all others."""
     approvals: Mapping[GroupName, Approvals] | None = Field(
         default=None, min_length=1, examples=[{"mail-admins": 1}]
     )
@@ -282,7 +282,8 @@ class Policy(_Part):
     groups: Mapping[GroupName, Group] = Field(
         min_length=1, examples=[{"mail-admins": {"users": ["U024BE7LH", "U024BE7LJ"]}}]
     )
-    """Groups, by name. `everyone` is built in: everyone who may use the bot."""
+    """Groups, by name. The group `everyone` is built in and contains everyone who may use the
+    bot."""
     approvers: GroupName = Field(examples=["mail-admins"])
     """The group that approves if the rule is automatic but a built-in rule requires two
     approvals."""

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Protected local parts, and local parts that look like them.
 
-Outsiders assume that the owner of a *reserved* name controls the domain: for example, certificate
-authorities send mail to it. A *sensitive* name is one that colleagues trust. Comparisons ignore
-case, punctuation and ``+tag``, as mail servers may do.
+Outsiders assume that the owner of a *reserved* name controls the domain. Certificate authorities,
+for example, send mail to such names. A *sensitive* name is a name that colleagues trust.
+Comparisons ignore case, punctuation and ``+tag``, because mail servers may ignore them as well.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from string import digits
 
-#: The names of RFC 2142 except departments, the five names of the CA/Browser Forum, names that
-#: certificate authorities used in the past, and names that mail systems send from or report to.
+#: The names in RFC 2142 except for departments, the five names that the CA/Browser Forum permits,
+#: names that certificate authorities used in the past, and names that mail systems send mail from
+#: or send reports to.
 RESERVED = frozenset(
     [
         *("abuse", "daemon", "ftp", "mailerdaemon", "news", "nobody", "noc", "postmaster", "root"),
@@ -42,7 +43,7 @@ SENSITIVE = (
 
 _SEPARATORS = re.compile(r"[^a-z0-9]+")
 _NO_LETTERS = re.compile(r"[^a-z]+")
-#: Character sequences that look like other characters, applied to both sides of a comparison.
+#: Character sequences that look like other characters. Both sides of a comparison are converted.
 _LOOKS = (("rn", "m"), ("vv", "w"), ("cl", "d"))
 _LOOKS_LIKE = str.maketrans("01345789i", "oleastbgl")
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bolt's app with all handlers, and the handling of their unexpected errors."""
+"""The Bolt app with all handlers, and the handling of unexpected errors in them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class TimedApp(App):
         if response.status == HTTPStatus.UNAUTHORIZED:
             # The sender is unknown, so there is nothing to audit.
             self._metrics.errors_total.labels("signature").inc()
-            log.warning("refused a request without a valid signature of the last five minutes")
+            log.warning("rejected a request without a valid signature from the last five minutes")
         return response
 
 
@@ -89,7 +89,7 @@ def answer_error(
     context: BoltContext,
     response: BoltResponse | None,
 ) -> BoltResponse | None:
-    """Log and count an unexpected error of a handler, and answer the person without any details.
+    """Log and count an unexpected error in a handler, and answer the person without any details.
 
     :param response: the response that Slack would get; None if the request was acknowledged
     """

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The handler of the slash command."""
+"""The handler for the slash command."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WORKING = "One moment ..."
 
 
 def register(app: App, services: Services) -> None:
-    """Register the handler of the slash command."""
+    """Register the handler for the slash command."""
     submissions = services.submissions
 
     @app.command(parser.COMMAND)

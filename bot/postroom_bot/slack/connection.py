@@ -41,7 +41,7 @@ def check_socket(slack_api: SlackApi, settings: Settings) -> None:
     """
     if settings.mode == "http" or settings.slack_app_token is None:
         return
-    # Slack allows only a few of these calls per minute. If it is limited, the token may be valid.
+    # Slack allows only a few of these calls per minute. A rate limit doesn't mean a bad token.
     with suppress(SlackUnavailable):
         try:
             slack_api.open_socket(settings.slack_app_token.get_secret_value())

@@ -42,7 +42,7 @@ class Interaction(NamedTuple):
     :param value: the request id in the button's value, or ""
     :param modal: the submitted modal, or the modal that contains the button
     :param card: the message that contains the button
-    :param app: the id of the app that posted the message; "" if the payload contradicts itself
+    :param app: the id of the app that posted the message; "" if the payload names two apps
     """
 
     user: str
@@ -88,7 +88,7 @@ def interaction_of(body: Body) -> Interaction:
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """The services that handlers use. Shared by threads.
+    """The services that handlers use. All threads share one instance.
 
     :param mail_host: the host name of the IMAP and SMTP server
     """
@@ -111,7 +111,7 @@ class Services:
 
 
 def reply(answer: Answer, message: Message | str) -> None:
-    """Send a message that only this person sees, without replacing a message with a button."""
+    """Send a message that only this person sees, without replacing the button's message."""
     text, blocks = (message, ()) if isinstance(message, str) else message
     below = {"replace_original": False} if isinstance(answer, Respond) else {}
     answer(text=text, blocks=list(blocks) or None, response_type="ephemeral", **below)

@@ -16,7 +16,7 @@ from postroom_bot.ui.home import home_tab
 
 
 def register(app: App, services: Services) -> None:
-    """Register the handlers of the Home tab and of changed accounts."""
+    """Register the handlers for the Home tab and for changed accounts."""
 
     @app.event("app_home_opened")
     def home_opened(event: dict[str, Any]) -> None:

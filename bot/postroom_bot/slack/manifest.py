@@ -22,9 +22,9 @@ EVENTS = ("app_home_opened", "user_change")
 
 _LONG = (
     "Request email addresses, forwarding and passwords without leaving Slack. Your organisation's "
-    "policy decides which requests need an approval. Never type a password in Slack, and the bot "
-    "never posts one: it shows a new password once, to the mailbox's owner, in a window. Every "
-    "step is recorded in a tamper-evident audit log."
+    "policy decides which requests need an approval. Never type a password in Slack. The bot never "
+    "posts one either: it shows a new password once, in a window that only the mailbox's owner "
+    "sees. Every step is recorded in a tamper-evident audit log."
 )
 
 
@@ -42,7 +42,7 @@ def manifest(*, socket_mode: bool, url: str | None = None) -> dict[str, Any]:
     request_url = {"request_url": url} if url else {}
     command = {
         "command": COMMAND,
-        "description": "Request addresses, forwarding or a password. Alone, it opens a menu.",
+        "description": "Request addresses, forwarding or a password, or open the menu.",
         "usage_hint": f"[{', '.join(words)} or {last}]",
         # The parser handles wrapped links and escaped characters.
         "should_escape": True,

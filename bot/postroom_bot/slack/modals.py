@@ -33,7 +33,7 @@ from postroom_bot.ui.reason_texts import plain_reason_text, reason_text
 from postroom_bot.workflow.passwords import NeedsApproval, NotShown, PressedTwice
 from postroom_bot.workflow.submissions import DayOver
 
-#: How often to send a view with a new password to Slack, and the pauses between the attempts.
+#: How many times to try to send Slack a view with a new password, and the pauses in between.
 TRIES = 4
 PAUSE_SECONDS = 1.0
 MAX_PAUSE_SECONDS = 5.0
@@ -56,7 +56,7 @@ def register(app: App, services: Services) -> None:
             return
         opened = open_modal(services, interaction, modals.working(modals.TITLE))
         aliases: list[str] = []
-        # Without the list, the person can type the address.
+        # If the list is not available, the person can type the address.
         with suppress(*EXPECTED):
             aliases = services.lookups.aliases(interaction.user, interaction.team).aliases
         services.deps.slack_api.update_view(opened, modals.form(name, aliases))

@@ -16,7 +16,7 @@ from postroom_bot.ui.reason_texts import reason_text
 
 
 def register(app: App, services: Services) -> None:
-    """Register the handlers of a request's buttons and of submitted denials."""
+    """Register the handlers for a request's buttons and for submitted denials."""
     submissions = services.submissions
 
     @app.block_action(request_messages.REQUEST_APPROVE)

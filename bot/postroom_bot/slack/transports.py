@@ -51,7 +51,7 @@ _CLOSE_TIMEOUT = 2.0
 class SocketModeTransport(SocketModeHandler):
     """A Socket Mode connection that reconnects when it is lost.
 
-    To stop, it accepts no more requests and waits for the current ones. A request that is not
+    When it stops, it accepts no more requests and waits for the current ones. A request that is not
     accepted is not acknowledged, so Slack sends it to another connection.
     """
 
@@ -81,7 +81,7 @@ class SocketModeTransport(SocketModeHandler):
         return Health(works=False, text="not connected to Slack")
 
     def stop(self) -> None:
-        """Accept no more requests, finish the current ones, and disconnect."""
+        """Stop accepting requests, finish the current ones, and disconnect."""
         with self._changed:
             self._draining = True
             self._changed.wait_for(lambda: not self._running, GRACE_SECONDS)
@@ -156,7 +156,7 @@ class HttpTransport:
         """Return whether the server accepts requests."""
         if self._server.is_serving:
             return Health(works=True)
-        return Health(works=False, text="the port for Slack is not served")
+        return Health(works=False, text="not listening for requests from Slack")
 
     def stop(self) -> None:
         """Finish the current requests, and stop listening."""

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The audit: an append-only table whose rows form a hash chain.
 
-Database triggers reject updates and deletions. If the triggers are removed, an edit breaks the
-chain, unless all later rows are rewritten, which a comparison with the streamed lines reveals.
-A row's hash is the SHA-256 of the previous row's hash, in hexadecimal, followed by the row as
+Database triggers reject updates and deletions. If someone removes the triggers and edits a row, the
+chain is broken. If they also rewrite all later rows, a comparison with the streamed lines reveals
+it. A row's hash is the SHA-256 of the previous row's hash, in hexadecimal, followed by the row as
 canonical JSON: sorted keys, no whitespace, ASCII.
 """
 
@@ -33,11 +33,11 @@ BOT = "bot"
 #: The description of each event.
 EVENTS = {
     "request.new": "A request was created.",
-    "request.pending": "The policy requires approvals. With the rule, the quorum and the policy's "
-    "digest.",
-    "request.approved": "The request may be executed, because of the policy, the approvals or a "
-    "retry.",
-    "request.executing": "The execution started. With the number of the attempt.",
+    "request.pending": "The policy requires approvals. The row includes the rule, the quorum and "
+    "the policy's digest.",
+    "request.approved": "The request may be executed: the policy allows it, it has all approvals, "
+    "or an execution will be retried.",
+    "request.executing": "The execution started. The row includes the number of the attempt.",
     "request.resumed": "The execution was resumed after a crash.",
     "request.done": "The request was executed.",
     "request.failed": "The execution failed.",
@@ -46,12 +46,13 @@ EVENTS = {
     "request.denied": "An approver denied the request.",
     "request.expired": "The deadline for the decision or the execution passed.",
     "request.cancelled": "The requester or an operator cancelled the request.",
-    "card.posted": "The card was posted. With its channel, its timestamp and the request's digest.",
+    "card.posted": "The card was posted. The row includes its channel, its timestamp and the "
+    "request's digest.",
     "vote.cast": "A person pressed *Approve* or submitted a denial.",
-    "vote.counted": "The vote counts. With the voter's mailbox and groups.",
-    "vote.refused": "The vote doesn't count. With the reason.",
-    "vote.turned_away": "The person can't vote on this card, for example because it is their own "
-    "request or not the request's card. With the reason.",
+    "vote.counted": "The vote counts. The row includes the voter's mailbox and groups.",
+    "vote.refused": "The vote doesn't count. The row includes the reason.",
+    "vote.turned_away": "The person can't vote on this card, for example because they made the "
+    "request or because this is not its current card. The row includes the reason.",
     "person.turned_away": "A person tried something forbidden outside a request, such as listing "
     "another mailbox.",
 }
@@ -113,7 +114,7 @@ def append(
     request_id: str | None = None,
     data: Mapping[str, Any] | None = None,
 ) -> AuditRow:
-    """Append a row. Other writers wait until this transaction ends, so do this last.
+    """Append a row. Other writers wait until the transaction ends, so call this last.
 
     :param data: JSON data; raises ValueError if a key looks like the name of a secret
     """
@@ -136,7 +137,7 @@ def append(
 def rows(
     connection: Connection, *, after: int = 0, limit: int = PAGE, request_id: str | None = None
 ) -> list[AuditRow]:
-    """Return up to `limit` rows after row `after`, in order, of one request or of all."""
+    """Return up to `limit` rows after row `after`, in order, or only those about one request."""
     wanted = select(table).where(table.c.seq > after).order_by(table.c.seq).limit(limit)
     if request_id is not None:
         wanted = wanted.where(table.c.request == request_id)
@@ -169,7 +170,7 @@ def verify(connection: Connection) -> Verified:
         page = connection.execute(wanted.where(table.c.seq > count)).all()
     head = connection.execute(select(audit_head.c.seq, audit_head.c.hash)).one_or_none()
     if head is None or tuple(head) != (count, last):
-        raise Tampered(count + 1, f"The audit does not end where it did: see row {count + 1}.")
+        raise Tampered(count + 1, f"The end of the audit was changed: see row {count + 1}.")
     return Verified(count, last)
 
 
@@ -191,7 +192,7 @@ def verify_lines(connection: Connection, lines: Iterable[str]) -> Verified:
             raise Tampered(1, f"Line {number} is not a row of the audit.") from None
         found = rows(connection, after=seq - 1, limit=1)
         if not found or found[0].line() != line.rstrip("\r\n"):
-            raise Tampered(seq, f"Row {seq} in the database is not the one in line {number}.")
+            raise Tampered(seq, f"Row {seq} in the database differs from line {number}.")
         if last.count and seq > last.count + 1:
             raise Tampered(last.count + 1, f"Row {last.count + 1} is missing before line {number}.")
         if seq > last.count:
@@ -202,7 +203,7 @@ def verify_lines(connection: Connection, lines: Iterable[str]) -> Verified:
 def stream(database: Database, write: Callable[[str], None]) -> int:
     """Write the rows that were not streamed yet as JSON lines, and return how many were written.
 
-    Rows are written in order and at least once. After a crash, some are written again.
+    Rows are written in order and at least once. After a crash, some rows may be written again.
     """
     written = 0
     cursor = audit_cursor.c.seq
@@ -236,7 +237,7 @@ def _refuse_secrets(data: Any) -> None:
     if isinstance(data, Mapping):
         for key, value in data.items():
             if _SECRET.search(str(key)):
-                raise ValueError(f"the audit keeps no secrets, so no {key}")
+                raise ValueError(f"the audit must not contain secrets such as {key}")
             _refuse_secrets(value)
     elif isinstance(data, list | tuple):
         for value in data:

@@ -95,7 +95,7 @@ def in_force(changes: Iterable[Change]) -> list[Change]:
     """Return the changes that no later change has replaced.
 
     The latest change to an address counts. However, removing an alias from a mailbox doesn't affect
-    other mailboxes, because anyone may request the removal of an address that was never theirs.
+    other mailboxes, because anyone may request the removal of an address that they never had.
 
     :param changes: the changes, oldest first
     """

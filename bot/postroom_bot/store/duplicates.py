@@ -24,7 +24,7 @@ def record_new(connection: Connection, key: str, *, at: datetime) -> bool:
     :raises ValueError: the key has more than 200 characters
     """
     if len(key) > KEY_LENGTH:
-        raise ValueError(f"a delivery's key has at most {KEY_LENGTH} characters")
+        raise ValueError(f"a delivery's key must not exceed {KEY_LENGTH} characters")
     return insert_new(connection, inbox, {"key": key, "at": at})
 
 

@@ -24,7 +24,7 @@ def lock(
 
 
 def renew(connection: Connection, mailbox: str, *, holder: str, until: datetime) -> bool:
-    """Extend a lock; return False if it was lost."""
+    """Extend a lock. Return False if it was lost."""
     mine = (mailbox_lock.c.mailbox == mailbox, mailbox_lock.c.holder == holder)
     return connection.execute(update(mailbox_lock).where(*mine).values(until=until)).rowcount == 1
 

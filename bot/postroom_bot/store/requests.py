@@ -75,7 +75,7 @@ def add(
 
 
 def get(connection: Connection, request_id: str) -> Request | None:
-    """Return the request with this id (in upper or lower case, `R-` is optional), or None."""
+    """Return the request with this id, or None. Case does not matter, and `R-` is optional."""
     wanted = "R-" + request_id.strip().upper().removeprefix("R-")
     return next(iter(_all(connection, select(table).where(table.c.id == wanted))), None)
 
@@ -101,7 +101,7 @@ def claim(
 
 
 def renew(connection: Connection, request: Request, *, until: datetime) -> bool:
-    """Extend the lease; return False if it was lost."""
+    """Extend the lease. Return False if it was lost."""
     extended = update(table).where(_same_lease(request)).values(lease_until=until)
     return connection.execute(extended).rowcount == 1
 
@@ -141,7 +141,7 @@ def save(connection: Connection, request: Request, **changes: Any) -> Request:
 def release(connection: Connection, request: Request, *, due_at: datetime | None) -> None:
     """Release the lease of a request, which is due again at `due_at`, or never if that is None.
 
-    If the request was marked due since it was claimed, it stays due. Ignore a lost lease.
+    A request that was marked due after it was claimed stays due. A lost lease is ignored.
     """
     sooner = table.c.due_at.is_not(None) if due_at is None else table.c.due_at < due_at
     marked = and_(table.c.due_marks != request.due_marks, sooner)
@@ -194,7 +194,9 @@ def count_open(connection: Connection) -> dict[State, int]:
 def open_duplicate(
     connection: Connection, change: Change, requester: str, of: Request | None = None
 ) -> Request | None:
-    """Return the person's open request for the same change, ignoring reason and end, or None.
+    """Return the person's open request for the same change, or None.
+
+    The reason and the end date of a change are ignored.
 
     :param of: a new request; only requests created earlier or already evaluated are its twins
     """

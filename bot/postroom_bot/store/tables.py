@@ -48,7 +48,7 @@ SCHEMA = Schema(
 
 
 class Moment(TypeDecorator[datetime]):
-    """An aware time in UTC. SQLite itself does not store time zones."""
+    """A timezone-aware time in UTC. SQLite itself does not store time zones."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -216,7 +216,7 @@ ledger = Table(
     *_change_columns(),
 )
 
-# Text columns only, because a database that normalizes times or JSON would break the hash chain.
+# Times and JSON are stored as text, because a database that normalizes them would break the chain.
 audit = Table(
     "audit",
     metadata,
@@ -258,7 +258,7 @@ def migrate(where: str) -> None:
 
 
 def insert_new(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
-    """Insert a row unless its key exists; return whether it was inserted.
+    """Insert a row unless its key exists. Return whether it was inserted.
 
     Unlike a failed insert, this leaves a PostgreSQL transaction usable.
     """

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Votes: one per person and request, which is cast first and then counted or refused."""
+"""Votes. Each person has one vote per request, which is first cast and then counted or refused."""
 
 from __future__ import annotations
 

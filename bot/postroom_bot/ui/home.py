@@ -24,7 +24,7 @@ def home_tab(
 ) -> View:
     """Return a person's Home tab.
 
-    :param aliases: the aliases of their mailbox; None if the mail service did not answer
+    :param aliases: the aliases of their mailbox; None if the mail service did not respond
     :param requests: their open requests
     :param approvals: the pending requests that they may approve
     """
@@ -61,7 +61,7 @@ def home_tab(
 
 
 def _remainder(requests: Sequence[Request], none: str) -> list[Block]:
-    """Return a section with a text for no requests or with the number of omitted ones."""
+    """Return a section with `none` if there are no requests, or with the number of omitted ones."""
     if not requests:
         return [section(none)]
     more = len(requests) - _MAX_REQUESTS

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lists that only the person who asked for them sees."""
+"""The lists, which only the person who asked for them can see."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def alias_list(mailbox: str, aliases: Sequence[str]) -> Message:
     """List the addresses of a mailbox."""
     if not aliases:
         return Message(f"{code(mailbox)} has no other addresses.")
-    head = f"{code(mailbox)} has {count(len(aliases), 'more address', 'more addresses')}:"
+    head = f"{code(mailbox)} has {count(len(aliases), 'other address', 'other addresses')}:"
     return Message(_bounded([head, *map(code, sorted(aliases))]))
 
 

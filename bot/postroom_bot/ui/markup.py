@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from slack_sdk.models import blocks as models
 from slack_sdk.models.views import View as ViewModel
 
-#: The length that Slack recommends for a message's text. Slack truncates much longer text.
+#: The maximum length that Slack recommends for a message. Slack truncates much longer text.
 TEXT_LIMIT = 4000
 MAX_ADDRESS = 254
 _MAX_SECTION = 3000
@@ -25,7 +25,7 @@ _MAX_LABEL = 75
 # Slack rejects empty text, and input may consist of invisible characters.
 _EMPTY = "-"
 
-#: The action id of every field's element. Slack identifies fields with errors by their block id.
+#: The action id of the input in every field. Fields are told apart by their block ids.
 VALUE = "value"
 
 Block = dict[str, Any]
@@ -87,7 +87,7 @@ def mentions(ids: Iterable[str]) -> str:
 
 
 def time(at: datetime) -> str:
-    """Return a time that Slack shows in each reader's own time zone."""
+    """Return markup for a time, which Slack shows in each reader's own time zone."""
     utc = at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
     return f"<!date^{int(at.timestamp())}^{{date_short_pretty}} at {{time}}|{utc}>"
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The modals: the menu, the forms, a new password, the reason for a denial, and notes.
 
-The metadata of a view is a small JSON object with ids and addresses. They are all checked again
+The metadata of a view is a small JSON object with ids and addresses. All of these are checked again
 when the view is submitted.
 """
 
@@ -78,7 +78,7 @@ class Form(NamedTuple):
     :param description: the description of that button, for screen readers
     :param text: what the change does
     :param label: the label of the address field
-    :param hints: the hints of fields by their names, in addition to the common ones
+    :param hints: hints for fields, keyed by the field's name, in addition to the common hints
     """
 
     action: Action
@@ -90,7 +90,7 @@ class Form(NamedTuple):
 
     @property
     def clauses(self) -> Iterator[parser.Clause]:
-        """The values of the form. Their names are also the ids of their blocks."""
+        """The values that the form asks for. Their names are also the ids of their blocks."""
         (entry,) = (entry for entry in parser.ENTRIES if entry.makes is self.action)
         return iter((*entry.clauses, parser.Clause("justification", parser.REASON)))
 
@@ -103,9 +103,9 @@ _LABELS = {
 }
 _HINTS = {
     "mailbox": "Leave this empty for your own mailbox.",
-    "justification": "The approvers see it.",
+    "justification": "The approvers will see it.",
 }
-#: The forms by the callback id of their view.
+#: The forms, keyed by the callback id of their view.
 FORMS: Mapping[str, Form] = {
     "alias_add": Form(
         Action.ALIAS_ADD,
@@ -114,7 +114,7 @@ FORMS: Mapping[str, Form] = {
         "Mail to the new address is delivered to the mailbox.",
         "New address",
         {
-            "target": "Such as sales@example.com",
+            "target": "For example, sales@example.com",
             "last_day": "The address is removed after this day. Leave this empty to keep it.",
         },
     ),
@@ -124,7 +124,7 @@ FORMS: Mapping[str, Form] = {
         "Request the removal of an address",
         "Mail to the address is no longer accepted.",
         "Address to remove",
-        {"target": "Such as sales@example.com"},
+        {"target": "For example, sales@example.com"},
     ),
     "forward_add": Form(
         Action.FORWARD_ADD,
@@ -133,7 +133,7 @@ FORMS: Mapping[str, Form] = {
         "Mail to the address is forwarded to the destinations. No copy is kept.",
         "Address to forward",
         {
-            "target": "Such as team@example.com",
+            "target": "For example, team@example.com",
             "destinations": f"Up to {parser.MAX_DESTINATIONS} addresses, separated by commas.",
             "last_day": "Forwarding ends after this day. Leave this empty to keep it.",
         },
@@ -141,12 +141,12 @@ FORMS: Mapping[str, Form] = {
     "forward_remove": Form(
         Action.FORWARD_REMOVE,
         "Stop forwarding",
-        "Request the end of forwarding",
+        "Request an end to forwarding",
         "Mail to the address is no longer forwarded to these destinations.",
         "Forwarded address",
         {
-            "target": "Such as team@example.com",
-            "destinations": "Leave this empty to stop forwarding to all of them.",
+            "target": "For example, team@example.com",
+            "destinations": "Leave this empty to stop all forwarding of the address.",
         },
     ),
 }
@@ -214,8 +214,8 @@ def menu() -> View:
 def password_confirm(mailbox: str, request_id: str | None = None) -> View:
     """Return the modal that asks for confirmation before a password is created."""
     text = (
-        f"Create a new password for {code(mailbox)}? The current one stops working immediately on"
-        " all devices."
+        f"Create a new password for {code(mailbox)}? The current one will immediately stop working"
+        " on all devices."
     )
     return modal(
         PASSWORD_CONFIRM,
@@ -242,7 +242,7 @@ def password_shown(mailbox: str, password: str, mail_host: str) -> View:
         "password_shown",
         PASSWORD_TITLE,
         [
-            section("Shown once. Copy it now; closing this window removes it."),
+            section("This password is shown only once. Copy it before you close this window."),
             verbatim(password),
             section("Enter it on all your devices, with these settings:"),
             *sections(
@@ -261,7 +261,7 @@ def deny_reason(request_id: str, card: MessageRef) -> View:
 
     :param card: the message whose button was pressed
     """
-    hint = "The requester and the approvers see it."
+    hint = "The requester and the approvers will see it."
     reason = field("reason", "Reason", hint, _REASON_INPUT)
     return modal(
         DENY_REASON,

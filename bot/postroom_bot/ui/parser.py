@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The slash command: a table of its subcommands, and the parser of its text.
+"""The slash command: a table of its subcommands, and the parser for its text.
 
 No error repeats what the user typed, because it may be a password.
 """
@@ -93,12 +93,12 @@ ADDRESS = Kind(
 )
 DESTINATIONS = Kind(
     _address_list,
-    f"Give 1 to {MAX_DESTINATIONS} destination addresses, separated by commas,"
+    f"Enter 1 to {MAX_DESTINATIONS} destination addresses, separated by commas,"
     " such as `alice@example.com, bob@example.com`.",
 )
 DOMAIN = Kind(_domain, "That is not a domain. Write it in full, such as `example.com`.")
 DAY = Kind(_day, "That is not a date. Write it as `YYYY-MM-DD`, such as `2027-01-31`.")
-REQUEST = Kind(_request_id, "That is not a request number. It looks like `R-7K2M`.")
+REQUEST = Kind(_request_id, "That is not a request number. Request numbers look like `R-7K2M`.")
 REASON = Kind(_reason, f"The reason is too long. Use at most {MAX_REASON} characters.")
 
 
@@ -114,7 +114,7 @@ class Help:
 
 @dataclass(frozen=True, slots=True)
 class ListAliases:
-    """List the addresses of a mailbox, or of the person's own if it is None."""
+    """List the addresses of a mailbox, or of the person's own mailbox if it is None."""
 
     mailbox: str | None = None
 
@@ -126,7 +126,7 @@ class ListForwards:
 
 @dataclass(frozen=True, slots=True)
 class Password:
-    """Offer a new password for a mailbox, or for the person's own if it is None."""
+    """Offer a new password for a mailbox, or for the person's own mailbox if it is None."""
 
     mailbox: str | None = None
 
@@ -166,8 +166,8 @@ class TypedPassword(InvalidCommand):
 
     def __init__(self) -> None:
         super().__init__(
-            "Never type a password in Slack. I did not use it. If it is a real one, change it now."
-            f" To get a new one, type `{COMMAND} password`."
+            "Never type a password in Slack. I did not use what you typed. If it is a real"
+            f" password, change it now. To get a new one, type `{COMMAND} password`."
         )
 
 
@@ -188,9 +188,9 @@ class Entry(NamedTuple):
     """A subcommand.
 
     :param usage: the syntax, with optional parts in brackets and placeholders in capitals
-    :param summary: a sentence about what it does
+    :param summary: a sentence that describes what the subcommand does
     :param makes: the class of the command, or the requested action
-    :param because: whether a reason may follow, which only requests store
+    :param because: whether a reason may follow; only requests store the reason
     :param example: a valid example, if it differs from the usage
     """
 
@@ -263,7 +263,7 @@ _UNTIL = Clause("last_day", DAY, "until")
 ENTRIES = (
     Entry(
         "alias add ADDRESS [to MAILBOX] [until YYYY-MM-DD] [because REASON]",
-        "Requests another address for your mailbox, or for another mailbox.",
+        "Requests a new address for your mailbox, or for another mailbox.",
         Action.ALIAS_ADD,
         (_TARGET, Clause("mailbox", ADDRESS, "to"), _UNTIL),
         example="alias add sales@example.com because customers ask for it",
@@ -299,7 +299,7 @@ ENTRIES = (
     ),
     Entry(
         "forward remove ADDRESS [to DESTINATION[, DESTINATION ...]] [because REASON]",
-        "Requests the end of forwarding, to some destinations or to all.",
+        "Requests an end to the forwarding of an address, to some or all destinations.",
         Action.FORWARD_REMOVE,
         (_TARGET, Clause("destinations", DESTINATIONS, "to")),
         example="forward remove team@example.com to bob@example.com",
@@ -321,7 +321,7 @@ ENTRIES = (
     ),
     Entry(
         "cancel REQUEST",
-        "Cancels your request.",
+        "Cancels one of your requests.",
         Cancel,
         (Clause("id", REQUEST, required=True),),
         example="cancel R-7K2M",
@@ -333,7 +333,7 @@ ENTRIES = (
 def help_lines() -> list[str]:
     """Return the list of commands, one per line."""
     entries = [f"`{COMMAND} {entry.usage}` {entry.summary}" for entry in ENTRIES]
-    return ["You can type these commands. Only you see the answers.", *entries]
+    return ["You can type these commands. Only you will see the answers.", *entries]
 
 
 # Patterns of text that Slack has wrapped, and the replacements that restore what was typed.
@@ -386,7 +386,7 @@ def _entry_of(words: Sequence[str]) -> Entry | None:
 def _words(text: str) -> list[str]:
     """Return the words as they were typed, before Slack wrapped links and escaped characters.
 
-    A repetition of the slash command at the start is removed.
+    If the text itself begins with the slash command, that word is removed.
     """
     for wrapped, typed in _WRAPPED:
         text = wrapped.sub(typed, text)

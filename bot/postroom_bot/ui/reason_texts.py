@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The text of each reason code. None reveals anything about other people's mailboxes.
+"""The text of each reason code. No text reveals anything about other people's mailboxes.
 
 By default, a parameter is formatted as code in backticks, and a list as "`a`, `b` and `c`". A
 format after a colon selects another form: `n` for a number, `bare` for no backticks, `or` for a
@@ -21,7 +21,7 @@ from postroom_bot.domain import Reason
 from postroom_bot.ui import markup, state_texts
 
 _MAX_SENTENCE = 1000
-_ASK_APPROVERS = "Ask {approvers} to enter your mailbox in the policy."
+_ASK_APPROVERS = "Ask {approvers} to add your mailbox to the policy."
 
 #: The text of each reason code.
 TEXTS: Mapping[str, str] = MappingProxyType(
@@ -40,14 +40,14 @@ TEXTS: Mapping[str, str] = MappingProxyType(
         "mailbox.not_pinned": f"I don't know which mailbox is yours. {_ASK_APPROVERS}",
         "mailbox.no_email": "Your Slack profile has no email address that I can use. "
         + _ASK_APPROVERS,
-        "mailbox.untrusted_domain": "Slack addresses of your domain do not count here. "
+        "mailbox.untrusted_domain": "The policy does not trust Slack addresses in your domain. "
         + _ASK_APPROVERS,
-        "mailbox.unconfirmed": "The email address of your Slack profile is not confirmed. "
+        "mailbox.unconfirmed": "The email address in your Slack profile is not confirmed. "
         + _ASK_APPROVERS,
-        "mailbox.changed": "The email address of your Slack profile has changed. It counts from "
-        f"{{counts_from:time}} on. {_ASK_APPROVERS}",
-        "mailbox.pinned_to_another": "The email address of your Slack profile is the mailbox of "
-        f"another account. {_ASK_APPROVERS}",
+        "mailbox.changed": "The email address in your Slack profile has changed. I can use the new "
+        f"one from {{counts_from:time}}. {_ASK_APPROVERS}",
+        "mailbox.pinned_to_another": "The policy assigns the email address in your Slack profile "
+        f"to another account. {_ASK_APPROVERS}",
         "mailbox.unnamed": "I don't know which mailbox is yours. Name it in the command.",
         "mailbox.unknown": "I don't know which mailbox is yours. Ask a mail administrator.",
         "mailbox.private": "You can only see your own mailbox. Ask a mail administrator.",
@@ -56,13 +56,12 @@ TEXTS: Mapping[str, str] = MappingProxyType(
         "mailbox.busy": "Another change to this mailbox is in progress. Try again in a moment.",
         # Addresses, aliases and forwarders.
         "address.invalid": "{problem:sentence}",
-        "address.not_normalized": "{address} is not in the form in which addresses are compared. "
-        "Write {normalized}.",
+        "address.not_normalized": "{address} is not in normalized form. Write {normalized}.",
         "address.taken": "{address} already delivers somewhere else. Ask an administrator.",
-        "address.kept_free": "{address} was given up recently and is kept free for its last owner. "
-        "Choose another.",
-        "address.reserved": "{address} is a reserved name, and no rule of the policy gives it to "
-        "you. Ask {approvers}.",
+        "address.kept_free": "{address} was removed recently and is still reserved for its "
+        "previous owner. Choose another address.",
+        "address.reserved": "{address} is a reserved name, and no rule in the policy allows you to "
+        "use it. Ask {approvers}.",
         "domain.foreign": "{domain} is not one of our mail domains. Check the spelling.",
         "domain.missing": "{domain} is not set up here. Check the spelling, or ask an "
         "administrator.",
@@ -72,8 +71,7 @@ TEXTS: Mapping[str, str] = MappingProxyType(
         "alias.missing": "{address} is not an address of {mailbox}, so nothing was changed. "
         "`/email alias list` shows the addresses.",
         "alias.own_address": "{address} is the mailbox's own address and can't be removed.",
-        "alias.no_mailbox": "{address}: the mailbox is missing. Name the mailbox that it belongs "
-        "to.",
+        "alias.no_mailbox": "{address}: no mailbox was given. Name the mailbox that it belongs to.",
         "forward.added": "Mail to {address} is forwarded to {destinations}.",
         "forward.reduced": "Mail to {address} is no longer forwarded to {destinations}.",
         "forward.removed": "Mail to {address} is no longer forwarded.",
@@ -83,22 +81,23 @@ TEXTS: Mapping[str, str] = MappingProxyType(
         "`/email forward list` shows the forwarders.",
         "forward.missing_destinations": "Mail to {address} is not forwarded to {destinations}, so "
         "nothing was changed. `/email forward list` shows the forwarders.",
-        "forward.no_destinations": "{address}: the destinations are missing. Name at least one.",
+        "forward.no_destinations": "{address}: no destinations were given. Name at least one.",
         "forward.not_a_forwarder": "{address} is not a forwarder. Ask an administrator.",
         "forward.is_destination": "Another forwarder already sends mail to {address}, and "
         "forwarders can't be chained. Ask an administrator.",
         "forward.to_forwarder": "{destination} is a forwarder itself, and forwarders can't be "
-        "chained. Name an address that stores its mail.",
-        "forward.loop": "Mail to {destination} would come back to it. Name another destination.",
+        "chained. Name the final destination instead.",
+        "forward.loop": "Forwarding to {destination} would create a loop. Name another "
+        "destination.",
         "forward.missing_destination": "{destination} does not exist here. Check the spelling.",
         # Ends of aliases and forwarders.
-        "end.passed": "That end date has passed. Name a later one.",
+        "end.passed": "That end date has passed. Choose a later one.",
         "end.replaced": "A later request has extended or removed this. `/email status` lists your "
         "requests.",
         "end.none": "{address} already exists and has no end date. Request its removal instead.",
         # The policy's decisions.
         "policy.deny": "{text:sentence}",
-        "policy.no_rule": "No rule of the policy allows this. Ask {approvers}.",
+        "policy.no_rule": "No rule in the policy allows this. Ask {approvers}.",
         "policy.no_approval": "No approval is needed.",
         "policy.approvals": "It needs {quorum:quorum}.",
         "policy.two_approvers": "It needs {quorum:quorum}: two people must always approve this.",
@@ -107,17 +106,19 @@ TEXTS: Mapping[str, str] = MappingProxyType(
         "limit.requests_per_day": "You have made {count:n} requests in 24 hours, which is the "
         "limit. Try again tomorrow.",
         "limit.aliases": "The mailbox has {count:n} aliases, which is the limit. Remove one first.",
-        "warning.reserved": "{address} is a reserved name: whoever receives its mail can obtain "
+        "warning.reserved": "{address} is a reserved name. Anyone who receives its mail can obtain "
         "certificates for the domain or act in its name.",
         "warning.sensitive": "{address} is a name that people trust, or looks like one.",
-        "warning.external": "Mail to {address} would leave our domains, to {destinations}.",
+        "warning.external": "Mail to {address} would be forwarded outside our domains, to "
+        "{destinations}.",
         "warning.password": "This is the password of another person's mailbox.",
         "warning.no_owner": "No Slack user is known to own {mailbox}, so its owner will not be "
         "notified.",
         # Requests.
         "request.unknown": "You have no request {request:bare}. `/email status` lists your "
         "requests.",
-        "request.received": "This was received before. `/email status` shows its state.",
+        "request.received": "I have already received this request. `/email status` shows its "
+        "state.",
         "request.duplicate": "You already asked for this: {request:bare}.",
         "request.not_pending": "Request {request:bare} {state:state}.",
         "request.cancelled": "Request {request:bare} is cancelled.",
@@ -129,16 +130,17 @@ TEXTS: Mapping[str, str] = MappingProxyType(
         "operators of this bot.",
         "request.requester_changed": "The requester's account changed after the request was made. "
         "Make a new request.",
-        "request.approvers_changed": "An approver may no longer approve this. Make a new request.",
+        "request.approvers_changed": "One of the approvers is no longer allowed to approve this. "
+        "Make a new request.",
         "request.policy_changed": "The policy changed after the request was made. Make a new "
         "request.",
         "request.now_denied": "The policy no longer allows this. {why:reason}",
         "request.maybe_executed": "{why:reason} The change may already have been made.",
         "request.not_evaluated": "The request could not be evaluated in time. Make a new request.",
-        "request.gave_up": "The mail service did not accept the change after many tries. Try again "
+        "request.gave_up": "The change could not be made, even after many attempts. Try again "
         "later.",
-        "request.no_card": "The request can't be posted where it would be approved. Tell the "
-        "operators of this bot.",
+        "request.no_card": "The request can't be posted to the channel where it would be approved. "
+        "Tell the operators of this bot.",
         # Votes.
         "vote.received": "Your answer was received. You will get a message if it does not count.",
         "vote.repeated": "You have already answered this request.",
@@ -150,8 +152,8 @@ TEXTS: Mapping[str, str] = MappingProxyType(
         "vote.not_an_approver": "Only members of {groups:or} can answer this request.",
         # Passwords.
         "password.not_yours": "This is not your mailbox, so you can't create its password here.",
-        "password.not_a_mailbox": "That is not one of our mailboxes, and it was not stored. If it "
-        "is a password, change it now, and never type one in Slack.",
+        "password.not_a_mailbox": "That is not one of our mailboxes. I did not store what you "
+        "typed. If it is a password, change it now. Never type a password in Slack.",
         "password.no_owner": "I don't know which Slack user owns {mailbox}, so the password could "
         "not be shown to anyone.",
         "password.needs_approval": "A new password for {mailbox} needs approval.",
@@ -165,8 +167,8 @@ TEXTS: Mapping[str, str] = MappingProxyType(
         "password.not_shown_retry": "Slack did not show the new password, and the previous one no "
         "longer works. Use `/email password` to create another.",
         "password.create_another": "Use `/email password` to create another.",
-        "password.interrupted": "The bot stopped while it created a new password, so the previous "
-        "one may no longer work.",
+        "password.interrupted": "The bot stopped while it was creating a new password, so the "
+        "previous one may no longer work.",
         "password.never_shown": "The new password was not shown, and the previous one may no "
         "longer work. Make a new request.",
         "password.not_offered": "Request {request:bare} {state:state}, so no password can be "
@@ -180,7 +182,7 @@ TEXTS: Mapping[str, str] = MappingProxyType(
         "mail.unavailable": "The mail service is not responding properly right now.",
         "mail.unauthorized": "The mail service does not accept the bot's token. Ask an "
         "administrator.",
-        "mail.rejected": "The mail service does not accept this for {subject}. Ask an "
+        "mail.rejected": "The mail service rejected the request for {subject}. Ask an "
         "administrator.",
         "mail.not_found": "The mailbox, forwarder or domain no longer exists. Check the names and "
         "make a new request.",
@@ -190,8 +192,8 @@ TEXTS: Mapping[str, str] = MappingProxyType(
         "awx.running": "The automation is still running.",
         "awx.failed": "The automation failed.",
         "awx.canceled": "The automation was canceled. Ask an administrator.",
-        "awx.rejected": "The automation does not accept this. Ask an administrator.",
-        "awx.unsafe_address": "The automation can't take one of the addresses. Ask an "
+        "awx.rejected": "The automation rejected this change. Ask an administrator.",
+        "awx.unsafe_address": "The automation can't process one of the addresses. Ask an "
         "administrator.",
         "retry.later": "{why:reason} Try again in a few minutes.",
         # A sentence that an earlier version stored.

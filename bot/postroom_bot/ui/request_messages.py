@@ -36,7 +36,7 @@ _OWN_MAILBOX = "your own mailbox"
 # The maximum number of destinations that a sentence lists.
 _MAX_NAMED = 2
 _RECEIVED = "Got it. I'll message you when it's done."
-_DRAFT = "The buttons follow. If they don't appear, use the later card of this request."
+_DRAFT = "The buttons will appear shortly. If they don't, use this request's later card."
 
 
 def title(request: Request) -> str:
@@ -80,7 +80,7 @@ def change_text(request: Request, own: str = "their own mailbox") -> str:
 
 
 def all_destinations(request: Request) -> list[str]:
-    """Return a line for each destination, if `change_text` only returns their number."""
+    """Return a line for each destination, if `change_text` only states their number."""
     destinations = request.change.destinations
     if len(destinations) <= _MAX_NAMED:
         return []
@@ -113,8 +113,8 @@ def status_text(request: Request, votes: Sequence[Vote] = ()) -> str:
             expiry = f" It expires {time_text(request.decide_by)}." if request.decide_by else ""
             status = f"Waiting for {enumerate_items(needed) or 'approval'}{so_far}.{expiry}"
         case State.APPROVED if request.change.action is Action.PASSWORD:
-            # The result gives the reason if an earlier attempt failed.
-            status = f"Approved. Waiting for the mailbox's owner to create it.{result}"
+            # If an earlier attempt failed, the result contains the reason.
+            status = f"Approved. Waiting for the mailbox's owner to create the password.{result}"
         case State.APPROVED:
             status = "Approved."
         case State.EXECUTING:
@@ -133,7 +133,7 @@ def status_text(request: Request, votes: Sequence[Vote] = ()) -> str:
 
 
 def end_text(request: Request) -> str:
-    """Return a sentence with the end of the alias or the forwarding, or ""."""
+    """Return a sentence that says when the alias or the forwarding ends, or "" if it doesn't."""
     what = "alias" if request.change.action is Action.ALIAS_ADD else "forwarding"
     return f" The {what} ends {time_text(request.removal_at)}." if request.removal_at else ""
 
@@ -202,7 +202,8 @@ def received_text(request: Request) -> str:
 def status_message(request: Request, votes: Sequence[Vote] = ()) -> Message:
     """Return the request's state for the requester, with a Cancel button while it is pending.
 
-    For an approved password, the message is for the mailbox's owner and has a button to create it.
+    For an approved password request, the message is for the mailbox's owner and has a button to
+    create the password.
     """
     is_password = request.change.action is Action.PASSWORD
     status = summary(request, votes)
@@ -215,7 +216,7 @@ def status_message(request: Request, votes: Sequence[Vote] = ()) -> Message:
     if is_password and request.state is State.APPROVED:
         status += f" {mention(request.requester)} asked for it."
         ready = "Create it when you are ready to copy it: it is shown once, and only to you."
-        about = f"Create the new password of request {request.id}; asks for confirmation"
+        about = f"Create the new password for request {request.id} (asks for confirmation)"
         create = button("Create password", PASSWORD_SHOW, about, request.id, "primary")
         return message([status, ready], create)
     return message([status])
@@ -252,7 +253,7 @@ def ending(request: Request) -> Message:
 
 
 def password_notice(request: Request, votes: Sequence[Vote] = ()) -> Message:
-    """Return the notice of a new password for the mailbox's owner, naming the requester."""
+    """Return the notice to a mailbox's owner about a new password. It names the requester."""
     mailbox = code(request.change.target or request.requester_mailbox or "")
     who = mention(request.requester)
     if request.change.target in ("", request.requester_mailbox):

@@ -10,7 +10,7 @@ from postroom_bot.domain import State
 
 #: The predicates of sentences about a request.
 PREDICATES: Mapping[str, str] = {
-    State.NEW: "is not evaluated yet",
+    State.NEW: "has not been evaluated yet",
     State.PENDING: "is waiting for approval",
     State.APPROVED: "is already approved",
     State.EXECUTING: "is already being executed",

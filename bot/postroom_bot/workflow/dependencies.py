@@ -27,8 +27,8 @@ from postroom_bot.policy.model import Policy
 from postroom_bot.workflow.people import People
 from postroom_common.database import Database
 
-#: How many people may wait for the mail service at the same time. Each one occupies a thread that
-#: acknowledgements need, too.
+#: How many people may wait for the mail service at the same time. Each of them occupies a thread
+#: that is also needed for acknowledgements.
 MAX_WAITING = 24
 
 
@@ -54,13 +54,13 @@ class Workspace:
         return team == self.team or self.enterprise is not None
 
     def is_app(self, app: str) -> bool:
-        """Return whether a message from this app is the bot's own. False if the id is ""."""
+        """Return whether a message from this app is the bot's own. Return False if the id is ""."""
         return bool(app) and self.app in ("", app)
 
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """The dependencies of the workflow. Shared by threads.
+    """The dependencies of the workflow. All threads share one instance.
 
     :param clock: a function that returns the current time in UTC
     :param policy: a function that returns the policy in force
@@ -70,9 +70,9 @@ class Dependencies:
     :param lease: how long a lease lasts, which is renewed between calls to services
     :param zone: the time zone in which the last day of an alias or a forwarder ends
     :param audit_lines: a function that writes a JSON line of the audit, if it is streamed
-    :param wake: is set when the worker has something to do
-    :param stopping: is set when this process stops, for example to stop watching jobs
-    :param turns: limits how many people wait for the mail service
+    :param wake: an event that is set when the worker has something to do
+    :param stopping: an event that is set when this process stops, for example to stop watching jobs
+    :param turns: a semaphore that limits how many people wait for the mail service
     """
 
     database: Database

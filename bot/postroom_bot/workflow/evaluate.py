@@ -24,8 +24,8 @@ DAY = timedelta(days=1)
 def evaluate(leased: LeasedRequest) -> None:
     """Evaluate a new request, which becomes pending, approved, refused or failed.
 
-    :raises SlackUnavailable: Slack does not answer
-    :raises Unavailable: the mail service does not answer
+    :raises SlackUnavailable: Slack does not respond
+    :raises Unavailable: the mail service does not respond
     """
     deps, request = leased.deps, leased.request
     if leased.now >= given_up_at(deps, request):
@@ -57,7 +57,7 @@ def evaluate(leased: LeasedRequest) -> None:
 
 
 def given_up_at(deps: Dependencies, request: Request) -> datetime:
-    """Return when to fail a new request that could not be evaluated."""
+    """Return the time at which to give up on a new request that could not be evaluated."""
     return request.created_at + deps.policy().requests.expire_after
 
 
@@ -75,10 +75,10 @@ def current_decision(
     """Return the decision of the policy in force.
 
     :param change: the change, including its mailbox
-    :param new: the creation time and the id ("" if not saved yet) of a new request, to apply the
-        limits, for which later requests don't count
-    :raises Unavailable: the mail service does not answer
-    :raises SlackUnavailable: Slack does not answer
+    :param new: for a new request, its creation time and its id ("" if it is not saved yet), so that
+        the limits count only earlier requests
+    :raises Unavailable: the mail service does not respond
+    :raises SlackUnavailable: Slack does not respond
     """
     alias_count = None
     if change.action.is_alias and change.mailbox is not None:
@@ -131,7 +131,7 @@ def owner_user_of(deps: Dependencies, person: Person, change: Change) -> str | N
 
 
 def is_approver(policy: Policy, person: Person) -> bool:
-    """Return whether the policy makes this person an approver, who may list all mailboxes."""
+    """Return whether the policy makes this person an approver. Approvers may see all mailboxes."""
     groups = {policy.approvers, *(one.group for rule in policy.rules for one in rule.quorum)}
     return not person.groups.isdisjoint(groups - {EVERYONE})
 
@@ -139,7 +139,7 @@ def is_approver(policy: Policy, person: Person) -> bool:
 def _why_refused(
     leased: LeasedRequest, person: Person, change: Change, decision: Decision
 ) -> Reason | None:
-    """Return why to refuse the request, or None."""
+    """Return the reason to refuse the request, or None."""
     deps, last_day = leased.deps, change.last_day
     if decision.verdict is Verdict.DENY:
         return decision.reason
@@ -162,7 +162,7 @@ def _why_refused(
 
 
 def _why_not_executable(deps: Dependencies, person: Person, change: Change) -> Reason | None:
-    """Return why the change can't be executed or changes nothing, or None."""
+    """Return the reason why the change can't be executed or has no effect, or None."""
     try:
         if deps.mail.check(change):
             return None
@@ -171,10 +171,10 @@ def _why_not_executable(deps: Dependencies, person: Person, change: Change) -> R
     if change.action.adds:
         end = current_end(deps, change)
         if change.last_day != end:
-            # A different end changes only the ledger. An alias without an end can't get one,
-            # because that would be a removal, to which other rules of the policy apply.
+            # A different end date changes only the ledger. An alias without an end date can't get
+            # one, because that would be a removal, which is subject to other rules of the policy.
             return None if end else Reason("end.none", {"address": change.target})
-    # Only approvers may learn from a request where someone else's address delivers.
+    # Only approvers may learn from the answer where another person's address delivers.
     named = {change.mailbox} if change.action.is_alias else set(change.destinations)
     if named <= {person.mailbox} or is_approver(deps.policy(), person):
         return _nothing_to_do(change)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Execute an approved request: recheck it, make the change and record the outcome.
 
-Execution is at least once: after a crash, another worker repeats the idempotent execution. Only one
-worker can record the outcome.
+Each request is executed at least once: after a crash, another worker repeats the idempotent
+execution. Only one worker can record the outcome.
 """
 
 from __future__ import annotations

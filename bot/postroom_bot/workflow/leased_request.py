@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A leased request, with the lock of its mailbox and the writes under its lease.
+"""A leased request, the lock on its mailbox, and the writes that require the lease.
 
-A state and its audit row are written in one transaction. Every write checks the state and the
-lease first and raises LeaseLost if another worker has the request. The worker then ignores it.
+A state and its audit row are written in one transaction. Every write first checks the state and the
+lease, and raises LeaseLost if another worker has leased the request. The worker then drops it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class LeasedRequest:
 
     @property
     def mailbox(self) -> str:
-        """The name to lock: the mailbox, including all its addresses, or the forwarder."""
+        """The name to lock: the mailbox, with all its addresses, or the forwarder."""
         return self.request.change.mailbox or self.request.change.target
 
     def votes(self) -> list[Vote]:
@@ -96,7 +96,7 @@ class LeasedRequest:
     ) -> None:
         """Change the state and write the audit row, in one transaction.
 
-        Any state but EXECUTING releases the mailbox's lock.
+        A transition to any state except EXECUTING releases the mailbox's lock.
 
         :param data: data for the audit, in addition to the result
         :param also_write: a function to run in the same transaction
@@ -109,7 +109,7 @@ class LeasedRequest:
                 mailbox_locks.unlock(c, self._locked, holder=self._holder)
             if also_write is not None:
                 also_write(c)
-            # Last, because other writers of the audit must wait from here on.
+            # Write the audit row last, because other writers of the audit wait from here on.
             result = {"result": moved.result.as_dict()} if moved.result else {}
             self.audit(c, f"request.{to}", actor, {**result, **(data or {})})
             return moved

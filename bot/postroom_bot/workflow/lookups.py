@@ -22,7 +22,7 @@ class AliasList(NamedTuple):
 
 
 class Lookups:
-    """Answers queries. Approvers see all mailboxes, others only their own. Thread-safe.
+    """Answers queries. Approvers see all mailboxes, and others see only their own. Thread-safe.
 
     All methods raise UserError if the person lacks permission or a service is unavailable.
     """
@@ -59,7 +59,7 @@ class Lookups:
         return AliasList(wanted, found)
 
     def forwarders(self, user: str, team: str) -> list[Forward]:
-        """Return all forwarders for approvers, and those to their own mailbox for others."""
+        """Return all forwarders for an approver, or only those to the person's own mailbox."""
         with user_error_if_unavailable():
             person = self._deps.caller(user, team)
             with self._deps.in_turn():
@@ -69,7 +69,7 @@ class Lookups:
         return [one for one in found if person.mailbox in one.destinations]
 
     def dns(self, user: str, team: str, domain: str) -> DnsRecords:
-        """Return the DNS records to publish for a domain. They are public anyway."""
+        """Return the DNS records to publish for a domain. Anyone may see these public records."""
         with user_error_if_unavailable():
             self._deps.caller(user, team)
             with self._deps.in_turn():

@@ -29,7 +29,7 @@ GIVE_UP = timedelta(days=3)
 def notify(leased: LeasedRequest) -> None:
     """Update the card, and send all messages that are due.
 
-    :raises SlackUnavailable: Slack does not answer; messages that were sent are recorded
+    :raises SlackUnavailable: Slack does not respond; messages that were sent are recorded
     """
     ended, votes = leased.request.closed_at, leased.votes()
     if ended is None or leased.now - ended <= GIVE_UP:
@@ -48,9 +48,9 @@ def notify(leased: LeasedRequest) -> None:
 
 
 def notify_blocked(leased: LeasedRequest) -> None:
-    """Notify the requester, only once, of the reason for a delay.
+    """Notify the requester once of the reason for a delay.
 
-    :raises SlackUnavailable: Slack does not answer
+    :raises SlackUnavailable: Slack does not respond
     """
     message = request_messages.status_message(leased.request, leased.votes())
     _notify_requester(leased, duplicates.BLOCKED, message)
@@ -131,7 +131,7 @@ def _concerns_requester(request: Request) -> bool:
         own = request.change.target == request.requester_mailbox
         return request.state is not State.APPROVED and not (own and request.state is State.DONE)
     if request.state is State.APPROVED:
-        # Only if the execution takes several attempts.
+        # Notify them of the approval only if the execution takes several attempts.
         return request.attempts > 0
     return request.state not in (State.NEW, State.EXECUTING)
 
@@ -169,7 +169,7 @@ def _notify_auditors(leased: LeasedRequest, votes: list[Vote]) -> None:
 
 
 def _remind(leased: LeasedRequest, votes: list[Vote]) -> None:
-    """Remind the approvers if the reminder is due, only once."""
+    """Remind the approvers once, when the reminder is due."""
     request, slack_api = leased.request, leased.deps.slack_api
     if request.state is not State.PENDING or request.card is None:
         return
@@ -187,7 +187,7 @@ def _remind(leased: LeasedRequest, votes: list[Vote]) -> None:
 
 
 def _announce_end(leased: LeasedRequest) -> None:
-    """Notify the requester of an end, only once, unless a later request has changed it."""
+    """Notify the requester once of an upcoming end, unless a later request has changed it."""
     deps, request = leased.deps, leased.request
     at = notice_due_at(deps, request)
     if at is None or not request.removal_at or not at <= leased.now < request.removal_at:

@@ -4,7 +4,8 @@
 
 People can create a password for their own mailbox immediately if the policy allows it. For another
 mailbox, a request must be approved first, and then only the mailbox's owner can create the
-password. A password only exists in memory until it is shown, and in no row, log or error.
+password. A password exists only in memory, until it is shown, and never in a row, a log or an
+error.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 GROUPS = 6
 GROUP_LENGTH = 4
 
-#: How often to try to lease a request, and the seconds between attempts. A person may press the
-#: button before the worker has sent all notifications and released the request.
+#: How many times to try to lease a request, and the seconds between attempts. A person may press
+#: the button before the worker has sent all notifications and released the request.
 CLAIMS = 20
 PAUSE_SECONDS = 0.25
 
@@ -136,7 +137,7 @@ class Passwords:
             raise UserError("password.unknown_outcome") from None
 
     def _require_allowed(self, person: Person, change: Change) -> Decision:
-        """Return the decision that allows a password for the person's own mailbox, or raise."""
+        """Return the decision if it allows a password for the person's own mailbox, else raise."""
         decision = current_decision(self._deps, person, change, new=(self._deps.clock(), ""))
         if decision.verdict is Verdict.DENY:
             raise Forbidden(decision.reason)
@@ -254,7 +255,7 @@ def recover_or_expire(leased: LeasedRequest) -> None:
 
 
 def _reopen_or_fail(leased: LeasedRequest, why: Reason) -> None:
-    """Return an approved request to waiting for the owner, or fail one that needed no approval."""
+    """Offer an approved password to the owner again, or fail a request that needed no approval."""
     request = leased.request
     if not request.quorum:
         leased.transition(State.FAILED, result=why)

@@ -117,7 +117,7 @@ class People:
     def cached(self) -> Iterator[None]:
         """Ask Slack at most once for each person and user group, in this thread and block.
 
-        A decision needs the same ones several times, and Slack limits the rate of calls.
+        A decision needs the same answers several times, and Slack limits the rate of calls.
         """
         self._decision.answers = {}
         try:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Recheck a request before it is approved and before it is executed.
 
-Between request and execution, people leave, accounts change hands, policies are edited and rows may
-be tampered with. So everything that led to a decision is checked again.
+Between request and execution, people may leave, accounts may change hands, policies may be edited
+and rows may be tampered with. So everything that led to a decision is checked again.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from postroom_bot.workflow.leased_request import LeasedRequest
 def quorum_met(quorum: Sequence[Quorum], voters: Iterable[Collection[str]]) -> bool:
     """Return whether approvals meet a quorum. Each approval counts for only one group.
 
-    By Hall's theorem, they do if no subset of the groups needs more approvals than its members
-    have given.
+    By Hall's theorem, they meet it if no subset of the groups needs more approvals than the members
+    of that subset have given.
 
     :param voters: the groups of each voter
     """
@@ -46,17 +46,17 @@ def is_own(request: Request, voter: Person) -> bool:
 
 
 def why_stopped(leased: LeasedRequest, approvals: Sequence[Vote]) -> Reason | None:
-    """Return why a request must not continue, or None.
+    """Return the reason why a request must not continue, or None.
 
     :param approvals: the counted approvals
-    :raises SlackUnavailable: Slack does not answer
-    :raises Unavailable: the mail service does not answer
+    :raises SlackUnavailable: Slack does not respond
+    :raises Unavailable: the mail service does not respond
     """
     deps, request = leased.deps, leased.request
     if request.computed_digest() != request.digest:
         return Reason("request.edited")
     if request.origin == END_OF_CHANGE and request.change.action.removes:
-        # The removal was approved with the alias or the forwarder.
+        # The removal was approved together with the alias or the forwarder.
         return None
     team = deps.workspace.team
     requester = deps.people.person(request.requester, team, fresh=True)

@@ -26,9 +26,9 @@ from postroom_common.database import Connection, Database
 
 #: The states in which a request can be cancelled, unless an earlier attempt has saved notes.
 CANCELLABLE = frozenset({State.NEW, State.PENDING, State.APPROVED})
-#: By how much the button of a notice extends an alias or a forwarder.
+#: How long the button in a notice extends an alias or a forwarder.
 EXTENSION = timedelta(days=30)
-#: How often to retry a cancellation because the worker has changed the request meanwhile.
+#: How many times to try a cancellation if the worker keeps changing the request in between.
 MAX_RACES = 10
 #: The maximum number of characters of an unknown request id in the audit.
 MAX_ID = 40
@@ -64,7 +64,7 @@ class Submissions:
 
         :param key: identifies the submission, even if Slack delivers it again
         :raises DayOver: the end date has passed
-        :raises UserError: the person is from another workspace, or already has such a request
+        :raises UserError: the person is from another workspace, or already made this request
         """
         if not self._workspace.has(team):
             elsewhere = Reason("person.elsewhere")
@@ -137,7 +137,10 @@ class Submissions:
         return answer
 
     def _why_no_vote(self, request: Request | None, press: ButtonPress) -> Reason | None:
-        """Return why a press is not a vote, judging by the database and the payload, or None."""
+        """Return the reason why a press is not accepted as a vote, or None.
+
+        The check uses only the database and the payload.
+        """
         if request is None:
             return Reason("vote.wrong_card")
         if not self._workspace.has(press.team):

@@ -15,10 +15,10 @@ from postroom_common.database import Connection
 
 
 def tally(leased: LeasedRequest) -> None:
-    """Tally the cast votes, oldest first; then expire the request if it is overdue.
+    """Tally the cast votes, oldest first. Then expire the request if it is overdue.
 
-    :raises SlackUnavailable: Slack does not answer
-    :raises Unavailable: the mail service does not answer
+    :raises SlackUnavailable: Slack does not respond
+    :raises Unavailable: the mail service does not respond
     """
     for vote in leased.votes():
         if vote.state is VoteState.CAST and leased.request.state is State.PENDING:
@@ -31,7 +31,7 @@ def tally(leased: LeasedRequest) -> None:
 def refuse_late_votes(leased: LeasedRequest) -> None:
     """Refuse cast votes that were not tallied before the request was decided or cancelled.
 
-    :raises SlackUnavailable: Slack does not answer
+    :raises SlackUnavailable: Slack does not respond
     """
     request = leased.request
     if request.state not in (State.NEW, State.PENDING):
@@ -100,7 +100,7 @@ def _why_not_counted(
 
 
 def _refuse(leased: LeasedRequest, vote: Vote, why: Reason) -> None:
-    """Notify the voter, then refuse the vote. A crash in between repeats the notification."""
+    """Notify the voter, then refuse the vote. After a crash, the voter may be notified again."""
     text = f"{leased.request.id}: {reason_text(why)}"
     try:
         leased.deps.slack_api.send_direct_message(vote.voter, Message(text))

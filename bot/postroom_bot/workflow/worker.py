@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The worker's threads. Each leases one due request at a time and does everything that is due.
+"""The worker's threads. Each leases one due request at a time and does all work due for it.
 
 A request is due when it is created, after each vote or cancellation, at its deadlines, and for a
 retry after a failure. If a process crashes, its leases expire, and other workers repeat the
@@ -30,7 +30,7 @@ from postroom_bot.workflow.notify import notify, notify_blocked
 from postroom_bot.workflow.tally import tally
 from postroom_common.database import Connection, DatabaseError
 
-#: The maximum seconds between polls for requests that other processes have marked due.
+#: The maximum time in seconds between polls for requests that other processes have marked due.
 POLL_SECONDS = 1.0
 PURGE_EVERY = timedelta(hours=1)
 #: How long to keep keys. Slack stops retrying much earlier; a signature is valid for five minutes.
@@ -133,7 +133,7 @@ class Upkeep:
 
             deps.database.write(purge)
             self._purge_at = now + PURGE_EVERY
-        # Last, because it may fail.
+        # Stream the audit last, because this may fail.
         if deps.audit_lines is not None:
             audit.stream(deps.database, deps.audit_lines)
 
@@ -148,8 +148,8 @@ def process(leased: LeasedRequest) -> datetime | None:
     notify_at = _attempt(leased, "notify", notify)
     if failures and leased.request.failures == failures:
         leased.update(failures=0)
-    # A retry of the work takes precedence over that of a notification. Deadlines since the
-    # beginning of this step count, because the step may have missed one that passed meanwhile.
+    # A retry of the work takes precedence over a retry of a notification. Deadlines that passed
+    # during this step count as well, because the step may have missed them.
     return retry_at or notify_at or _next_deadline(leased.deps, leased.request, began)
 
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Leave out tables of contents within pages: the theme shows one beside each page."""
+"""Remove tables of contents from pages, because the theme shows one next to each page."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 
 def _drop_contents(_app: Sphinx, document: nodes.document) -> None:
-    """Remove what `.. contents::` has made, which antsibull-docs writes into every page."""
+    """Remove the table of contents that antsibull-docs adds to every page with `.. contents::`."""
     for topic in list(document.findall(nodes.topic)):
         if "contents" in topic["classes"]:
             topic.parent.remove(topic)
-            # Headings link back to their entries, which are gone with it.
+            # Headings link back to their entries, which no longer exist.
             for title in document.findall(nodes.title):
                 title.attributes.pop("refid", None)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register it."""
+    """Register the function."""
     app.connect("doctree-read", _drop_contents)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Resolve links that are written for the repository.
+"""Resolve links between the files of the repository.
 
-The guides link to each other and to files as GitHub shows them. In the docsite a file that has a
-page becomes a link to it, a plugin or a playbook one to its place in the reference, and any other
-file one to the repository. Plugins of other collections are documented at docs.ansible.com.
+On GitHub, the guides link to each other and to other files. In the docsite, such a link points to
+the file's page or, for a plugin or playbook, to its entry in the reference. Links to all other
+files point to the repository. Links to plugins of other collections point to docs.ansible.com.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PLUGIN = re.compile(r"plugins/(?P<kind>\w+?)s?/(?P<name>[a-z]\w*)\.py")
 _PLAYBOOK = re.compile(r"playbooks/(\w+)\.yml")
 _ELSEWHERE = re.compile(r"ansible_collections\.(\w+)\.(\w+)\.(\w+)")
 _ANSIBLE = "https://docs.ansible.com/projects/ansible/latest"
-#: Labels of Ansible's own documentation that antsibull-docs refers to.
+#: Labels in Ansible's documentation that antsibull-docs refers to.
 _LABELS = {
     "action_plugins": "plugins/action.html",
     "ansible_configuration_settings": "reference_appendices/config.html",
@@ -40,7 +40,7 @@ _FILES = {"index": "docs/README.md", "readme": "README.md", "changelog": "CHANGE
 
 
 def file_of(page: str) -> str:
-    """Return the file of the repository that a page is made of: `bot` of `bot/README.md`."""
+    """Return the file that a page is created from, such as `bot/README.md` for `bot`."""
     if page in _FILES:
         return _FILES[page]
     guide = f"docs/{page}.md"
@@ -48,7 +48,7 @@ def file_of(page: str) -> str:
 
 
 def place_of(file: str, pages: set[str]) -> tuple[str, str] | None:
-    """Return the page that shows a file of the repository, and where on it, if there is one."""
+    """Return the page and the anchor for a file of the repository, or None."""
     if plugin := _PLUGIN.fullmatch(file):
         return f"plugins/{plugin['name']}_{plugin['kind']}", ""
     if playbook := _PLAYBOOK.fullmatch(file):
@@ -57,7 +57,7 @@ def place_of(file: str, pages: set[str]) -> tuple[str, str] | None:
 
 
 def _resolve_files(app: Sphinx, document: nodes.document) -> None:
-    """Point the links of a page to pages, and those to other files to the repository."""
+    """Make a page's links point to other pages, or to the repository for files without a page."""
     here = posixpath.dirname(file_of(app.env.docname))
     for link in list(document.findall(pending_xref)):
         if link["reftype"] != "myst" or link.get("refdomain") == "doc":
@@ -65,7 +65,7 @@ def _resolve_files(app: Sphinx, document: nodes.document) -> None:
         path, _hash, anchor = link["reftarget"].partition("#")
         file = posixpath.normpath(posixpath.join(here, path))
         page, part = place_of(file, app.env.found_docs) or ("", "")
-        # From its own place in the reference, a link to a file is meant for the file.
+        # In a file's own entry in the reference, a link to the file points to the repository.
         if page and page != app.env.docname:
             link.attributes |= {
                 "refdomain": "doc",
@@ -80,7 +80,7 @@ def _resolve_files(app: Sphinx, document: nodes.document) -> None:
 def _resolve_labels(
     _app: Sphinx, _env: BuildEnvironment, node: pending_xref, content: nodes.TextElement
 ) -> nodes.reference | None:
-    """Return a link to Ansible's documentation for a label that it has."""
+    """Return a link to Ansible's documentation for one of its labels."""
     label = node["reftarget"]
     place = _LABELS.get(label)
     if plugin := _ELSEWHERE.match(label):
@@ -89,7 +89,7 @@ def _resolve_labels(
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register both."""
+    """Register the functions."""
     app.add_config_value("repository_url", "", "env", types=str)
     app.connect("doctree-read", _resolve_files)
     app.connect("missing-reference", _resolve_labels)

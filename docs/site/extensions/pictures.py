@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Show blocks of `mermaid` as pictures, drawn in the browser by the copy of Mermaid in the site.
+"""Show blocks of `mermaid` as pictures, which the site's copy of Mermaid draws in the browser.
 
-Mermaid is loaded as a plain script, which also works where the pages are opened as files; modules,
-which ready-made extensions load, do not.
+Mermaid is loaded as a plain script, which also works if the pages are opened as local files. The
+modules that existing extensions load don't.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 SCRIPT = "mermaid.min.js"
-#: By this Mermaid finds its pictures.
+#: The element by which Mermaid finds pictures.
 _BEGIN = '<pre class="mermaid">'
-# Straight away, before the browser has gone on: Mermaid itself waits for the whole page.
+# Start immediately. By default, Mermaid waits until the complete page has loaded.
 _START = """mermaid.initialize({
   theme: "neutral",
   themeVariables: {noteBkgColor: "#fff5d6", noteTextColor: "#222", noteBorderColor: "#ccb"},
@@ -29,12 +29,12 @@ _START = """mermaid.initialize({
 
 
 class Picture(SphinxDirective):
-    """A block of `mermaid`."""
+    """A directive for a block of `mermaid`."""
 
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """Return the text of the picture, which is also shown where there are no scripts."""
+        """Return the picture's text, which is also shown without scripts."""
         text = html.escape("\n".join(self.content))
         return [nodes.raw("", f"{_BEGIN}\n{text}\n</pre>", format="html")]
 
@@ -42,7 +42,7 @@ class Picture(SphinxDirective):
 def _load_mermaid(
     app: Sphinx, _page: str, _template: str, _context: Any, tree: nodes.document | None
 ) -> None:
-    """Load Mermaid on pages that have a picture; it is large."""
+    """Load Mermaid only on pages with pictures, because it is large."""
     if tree and any(_BEGIN in node.astext() for node in tree.findall(nodes.raw)):
         app.add_js_file(SCRIPT)
         app.add_js_file(None, body=_START)

@@ -1,9 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tells a process to end, if it is one of a scenario's: `end.py NUMBER FOLDER`.
+"""Terminates a process if it belongs to a scenario: `end.py PID FOLDER`.
 
-A number may be another process's by now, so the folder of the scenario has to be in its command.
-Prints "told" if it was told. Needs no programs, which small images may not have.
+Another process may have been assigned the same PID in the meantime, so the command line must
+contain the scenario's folder. Prints "terminated" if it sent SIGTERM. This script does not run
+other programs, because small images may lack them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 
 
 def end(pid: int, folder: str) -> bool:
-    """Tell the process to end, and return whether there was one to tell."""
+    """Terminate the process, and return whether it was running."""
     try:
         command = Path("/proc", str(pid), "cmdline").read_bytes()
         if folder.encode() not in command:
@@ -28,4 +29,4 @@ def end(pid: int, folder: str) -> bool:
 
 if __name__ == "__main__":
     if end(int(sys.argv[1]), sys.argv[2]):
-        print("told")  # noqa: T201 - which the task looks for
+        print("terminated")  # noqa: T201 - the task looks for it

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Asks a name server, and prints one line for each record. Nothing of the collection's is used.
+"""Queries a name server without the collection's code, and prints one line for each record.
 
 python ask.py 127.0.0.1 5353 example.com TXT
 """
@@ -18,12 +18,12 @@ SECONDS = 5.0
 
 
 def main(address: str, port: str, name: str, kind: str) -> None:
-    """Print the records of a name: texts as one piece, all else as in a zone file."""
+    """Print the records of a name: TXT values as a single string, others as in a zone file."""
     query = dns.message.make_query(name, kind)
     answer = dns.query.tcp(query, address, SECONDS, int(port))
     for found in answer.answer:
         for record in found:
-            print(_text(record))  # noqa: T201 - a program that is run
+            print(_text(record))  # noqa: T201 - this is a command-line program
 
 
 def _text(record: dns.rdata.Rdata) -> str:

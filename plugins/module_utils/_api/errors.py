@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The exceptions of the client, the tenant and the DNS code, in one tree.
+"""The exceptions of the client, tenant and DNS code, in one hierarchy.
 
 A message states the problem, its location and the remedy. It never contains a secret. Each class
 has a ``code``, which stays the same when the message changes.
@@ -74,13 +74,13 @@ class TooExpensive(PostroomError):
 
 
 class Incomplete(PostroomError):
-    """Some changes failed or were not attempted. ``changes`` lists the others."""
+    """Some changes failed or were not attempted. ``changes`` lists those that succeeded."""
 
     code = "incomplete"
 
 
 class Interrupted(PostroomError):
-    """The task was stopped by a signal. ``changes`` lists the changes written before."""
+    """The task was stopped by a signal. ``changes`` lists the changes written until then."""
 
     code = "interrupted"
 
@@ -151,7 +151,7 @@ class Unauthorized(ServiceError):
 
 
 class Forbidden(ServiceError):
-    """The token lacks the permission."""
+    """The token lacks the required permission."""
 
     code = "forbidden"
 
@@ -255,7 +255,7 @@ class KeyRefused(NameServerError):
 
 
 class UpdateRefused(NameServerError):
-    """The zone or the name may not be changed, or not with this key. Nothing was written."""
+    """The server does not allow this change, at least not with this key. Nothing was written."""
 
     code = "update_refused"
 
@@ -274,7 +274,7 @@ def names_secret(key: object) -> bool:
 def hide(text: str, secrets: Iterable[str]) -> str:
     """Replace ``secrets`` in ``text``, whether plain, JSON-escaped or percent-encoded."""
     forms = {form for secret in secrets for form in _forms_of(secret) if form}
-    # Replace the longest first; otherwise part of a secret that contains another one would remain.
+    # Replace the longest first. Otherwise, part of a secret that contains another would remain.
     for form in sorted(forms, key=len, reverse=True):
         text = text.replace(form, "********")
     return text

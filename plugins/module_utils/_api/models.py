@@ -26,7 +26,7 @@ class Domain:
 
     @property
     def addresses(self) -> frozenset[Name]:
-        """Always empty, because a domain receives no mail itself."""
+        """An empty set, because a domain itself receives no mail."""
         return frozenset()
 
     def as_dict(self) -> dict[str, Any]:
@@ -77,7 +77,7 @@ class Forwarder:
 
 @dataclass(frozen=True, slots=True)
 class UnmanagedPrincipal:
-    """A principal of a kind that the collection does not manage. Its addresses are in use."""
+    """A principal of a kind that the collection does not manage. Its addresses can't be reused."""
 
     name: Name
     kind: str
@@ -143,7 +143,7 @@ class RequiredRecords(NamedTuple):
 
 
 def password_flaw(password: str) -> str | None:
-    """Return why mail programs can't use a password, with the remedy, or None if they can.
+    """Return the reason why mail programs can't use a password, and the remedy, or None.
 
     The text is a predicate without a subject and does not contain the password.
     """
@@ -170,7 +170,7 @@ def spelled(names: frozenset[Name]) -> list[str]:
 
 
 def respelled(principal: Principal, names: Iterable[Name]) -> Principal:
-    """Return the principal, with the spelling in ``names`` for each name that it contains."""
+    """Return the principal with its names spelled as they are in ``names``."""
     spelling = {name: name for name in names}
 
     def own(name: Name) -> Name:
@@ -186,6 +186,6 @@ def respelled(principal: Principal, names: Iterable[Name]) -> Principal:
 def change_row(action: Action, kind: str, name: object, reason: str) -> dict[str, str]:
     """Return a change in the format of a module's result.
 
-    :param reason: why the change is made, as a clause
+    :param reason: the reason for the change, as a clause
     """
     return {"action": action, "kind": kind, "name": str(name), "reason": reason}

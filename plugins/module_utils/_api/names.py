@@ -136,7 +136,7 @@ def _domain_flaw(domain: str) -> str:
     if len(".".join(labels)) > _MAX_DOMAIN:
         return f"it has more than {_MAX_DOMAIN} characters"
     if not all(labels):
-        return "it has a dot at its start or two in a row" if any(labels) else "it is empty"
+        return "it starts with a dot or has two in a row" if any(labels) else "it is empty"
     if len(labels) == 1:
         return f"{_shown(domain)} has no dot"
     if key is not None and labels[-1].isdigit():
@@ -144,7 +144,7 @@ def _domain_flaw(domain: str) -> str:
     wrong = next(
         (label for label in labels if not _LABELS.fullmatch(_ascii_domain(label) or "")), domain
     )
-    return f"its label {_shown(wrong)} is not made of letters, digits and inner hyphens"
+    return f"its label {_shown(wrong)} has characters other than letters, digits and inner hyphens"
 
 
 def read_name(text: str) -> Name:

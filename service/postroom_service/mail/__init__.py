@@ -1,3 +1,3 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The embedded mail server, SMTP on aiosmtpd and IMAP on pymap, for small private use and tests."""
+"""The embedded mail server, for tests and small private use: SMTP on aiosmtpd, IMAP on pymap."""

@@ -80,7 +80,7 @@ class Accounts:
         self._trust_domains = trust_domains
         #: Limits concurrent checks of secrets, which need memory and CPU time.
         self.logins = asyncio.Semaphore(MAX_LOGINS)
-        # Checked for unknown mailboxes, so that the time doesn't reveal whether a mailbox exists.
+        # Verified for unknown mailboxes, so that the response time doesn't reveal which exist.
         self._decoy = hasher.hash("decoy")
 
     def log_in(self, name: str, secret: str) -> Login | None:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""IMAP with pymap, for the mailboxes of the directory."""
+"""IMAP access to the directory's mailboxes, with pymap."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ folder_names.modutf7_decode = _decode_folder  # type: ignore[attr-defined]
 
 
 class Config(IMAPConfig):
-    """The configuration of pymap: implicit TLS, and only password logins."""
+    """pymap's configuration: implicit TLS and password logins only."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
         super().__init__(
@@ -63,7 +63,7 @@ class Config(IMAPConfig):
 
 
 class _Secret:
-    """Verifies credentials, for all SASL mechanisms that send the secret itself."""
+    """Verifies the credentials of all SASL mechanisms that send the secret itself."""
 
     def __init__(self, accounts: Accounts, name: str) -> None:
         self._accounts, self.authcid = accounts, name

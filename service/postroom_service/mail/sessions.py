@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Open sessions of mail clients, which end if their mailbox is deleted or its secret replaced."""
+"""Tracks open sessions, and ends them if their mailbox is deleted or its secret is replaced."""
 
 from __future__ import annotations
 

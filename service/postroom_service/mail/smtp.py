@@ -87,7 +87,7 @@ class Incoming:
         sender = (envelope.mail_from or "").strip("<>")
         trace = f"Received: by {self._host}; {formatdate()}\r\n".encode()
         if external:
-            # The relay comes first: if it refuses, nothing is stored and the client can retry.
+            # The relay comes first: if it refuses, nothing is stored, and the client can retry.
             try:
                 await asyncio.to_thread(self._send, sender, sorted(external), trace + content)
             except RelayFailed as error:
@@ -227,8 +227,8 @@ class RelayFailed(Exception):
 def relay(host: str, port: int, *, mail_host: str, refused: Outgoing) -> Outgoing:
     """Return a function that sends mail through another server, with STARTTLS if it is offered.
 
-    :param mail_host: the host name with which to greet the other server
-    :param refused: is called with the recipients that the relay refuses, if it accepts others
+    :param mail_host: the host name for the EHLO command
+    :param refused: handles the recipients that the relay refuses if it accepts others
     """
 
     def send(sender: str, recipients: Sequence[str], message: bytes) -> None:

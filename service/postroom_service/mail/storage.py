@@ -61,7 +61,7 @@ class MailStore:
 
 
 class _Layout(DefaultLayout[Maildir]):
-    """Maildir++ layout that rejects folder names such as "/", which lead out of the mailbox."""
+    """Maildir++ layout that rejects folder names such as "/", which lead outside the mailbox."""
 
     @classmethod
     def _split(cls, name: str, delimiter: str) -> Sequence[str]:

@@ -99,7 +99,7 @@ class Daemon:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[dict[str, int]]:
-        """Run everything except the app. Yield no further ports."""
+        """Run everything except the app. The yielded mapping of further ports is empty."""
         async with contextlib.AsyncExitStack() as stack:
             stack.push_async_callback(self._views.close)
             for path, handler in (
@@ -110,7 +110,7 @@ class Daemon:
             is_stuck = self._notifications.is_stuck
             watchdog = asyncio.create_task(report_progress(is_stuck))
             stack.push_async_callback(_end, watchdog)
-            # The maps must exist before Postfix starts, which is after this daemon.
+            # Postfix starts after this daemon, and the maps must exist by then.
             await self._maps.create()
             stack.push_async_callback(self._maps.clear)
             for run in (self._worker.run, self._notifications.run):

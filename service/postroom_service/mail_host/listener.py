@@ -36,9 +36,9 @@ async def listening(path: Path, serve: Serve) -> AsyncIterator[None]:
             log.debug("Postfix closed a connection")
         except asyncio.CancelledError:
             # Raised only when `listening` exits. If it propagates, Python 3.11 logs an error.
-            log.debug("a connection is closed because the daemon stops")
+            log.debug("a connection is closed because the daemon is stopping")
         except Exception:  # other connections are not affected
-            log.exception("a connection of Postfix failed")
+            log.exception("a connection from Postfix failed")
         finally:
             tasks.discard(task)
             writer.close()

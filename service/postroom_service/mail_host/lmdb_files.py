@@ -6,7 +6,7 @@ Postfix disables LMDB's own locking. Instead, each lookup holds a shared ``fcntl
 and each change an exclusive lock. Files are changed in place, because Postfix processes that have a
 file open would not notice its replacement until their next session.
 
-Run as a script, this module empties the maps in a directory, or creates them.
+When run as a script, this module empties the maps in a directory, and creates missing maps.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ MAILBOXES = "mailboxes"
 NAMES = (MAILBOXES, DOMAINS)
 #: The exceptions that the functions raise if a map can't be changed.
 ERRORS = (OSError, lmdb.Error)
-#: The maximum size of a file in bytes. Files only take the space that they need.
+#: The maximum size of a file in bytes. Files only use the space that they need.
 MAX_SIZE = 1 << 30
 #: The maximum number of rows written under one lock, which delays lookups by a few milliseconds.
 MAX_ROWS = 5000
-#: The seconds to wait for a lock. Readers hold it for less than a millisecond.
+#: The number of seconds to wait for a lock. Readers hold it for less than a millisecond.
 LOCK_TIMEOUT = 5.0
 
 
@@ -118,7 +118,7 @@ def locked(path: Path) -> Iterator[None]:
 
 def _write(path: Path, rows: Mapping[str, str | None], *, empty: bool = False) -> None:
     with (
-        # No sync, because the maps are created again after a crash.
+        # Don't sync, because the maps are created again after a crash.
         lmdb.open(
             str(path), MAX_SIZE, subdir=False, lock=False, sync=False, mode=0o640
         ) as environment,

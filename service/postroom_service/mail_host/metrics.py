@@ -16,7 +16,7 @@ class Metrics:
     - ``messages``, label ``result``: submitted messages (accepted, refused or deferred)
     - ``limited``: recipients refused because of the hourly limit
     - ``signed``: messages signed with DKIM
-    - ``rewrites``, labels ``map`` and ``result``: lookups in the sender maps
+    - ``rewrites``, labels ``map`` and ``result``: lookups in the maps that rewrite senders
     - ``kicks``, label ``result``: runs of ``doveadm kick`` (ok or failed)
     - ``removed``: mail folders of deleted and moved mailboxes that were removed
     - ``listening``: 1 while the daemon receives the database's notifications
@@ -38,7 +38,7 @@ class Metrics:
         )
         self.rewrites = Counter(
             "postroom_mail_rewrites",
-            "Answers of the sender maps.",
+            "Lookups in the maps that rewrite senders.",
             ("map", "result"),
             registry=registry,
         )
@@ -52,7 +52,7 @@ class Metrics:
         )
         self.listening = Gauge(
             "postroom_mail_listening",
-            "Whether the daemon gets the database's notifications.",
+            "Whether the daemon receives the database's notifications.",
             registry=registry,
         )
         self.maps_filled = Gauge(

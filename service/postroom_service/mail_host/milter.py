@@ -54,7 +54,7 @@ TEMPORARY = "451 4.3.0 The message can't be handled now"
 VERSION = 6
 #: Postfix sends the body in chunks of at most 64 KiB, and headers up to header_size_limit.
 MAX_PACKET = 1 << 20
-#: The largest reply is a signature. Allocating MAX_PACKET takes as long as all other work.
+#: The largest reply is a signature. Allocating MAX_PACKET would take as long as all other work.
 MAX_REPLY = 1 << 14
 #: Seconds after which a sender is looked up again, so that changes apply within a second.
 MAX_AGE = 0.5
@@ -75,7 +75,7 @@ _OPTIONAL = (
 #: non-ASCII characters.
 _MACROS = {stage: ["{auth_authen}"] if stage is Stage.ENVELOPE_FROM else [] for stage in Stage}
 
-#: The sender before it is looked up, which may not send anything.
+#: Stands for a sender that has not been looked up yet, and may not send anything.
 _UNKNOWN = Sender(exists=False, owns=False)
 
 log = logging.getLogger("postroom_service.mail_host")
@@ -152,7 +152,8 @@ class Milter:
     async def check_database(self) -> str | None:
         """Return the SMTP reply that refuses all connections, or None.
 
-        Without it, Postfix would report a wrong password to clients while the database is down.
+        Without this check, Postfix would tell clients that their password is wrong while the
+        database is down.
         """
         try:
             await self._views.check()
@@ -323,10 +324,10 @@ def _negotiate(offer: Negotiate) -> Negotiate:
 
     :raises ProtocolError: if the offer lacks a required feature
     """
-    # Without this flag, the white space before a header's value is unknown.
+    # Without this flag, the mail server does not pass the white space before a header's value.
     needed = ProtocolFlags.HEADER_LEADING_SPACE
     if offer.version < VERSION or needed & ~offer.protocol_flags or _ACTIONS & ~offer.action_flags:
-        log.error("the mail server's milter protocol is too old: version 6 is needed")
+        log.error("the mail server's milter protocol is too old: version 6 is required")
         raise ProtocolError
     actions, macros = _ACTIONS, {}
     if ActionFlags.SETSYMLIST in offer.action_flags:

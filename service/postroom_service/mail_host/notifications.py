@@ -43,7 +43,7 @@ class Notifications:
     """Listens for the database's notifications.
 
     :param database: a URL for psycopg
-    :param end_logins: ends the submission sessions of a mailbox; None stands for all mailboxes
+    :param end_logins: ends the submission sessions of a mailbox; None means all mailboxes
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sender rewriting (SRS) of forwarded mail, as maps that Postfix queries over a socketmap."""
+"""Sender rewriting (SRS) for forwarded mail. Postfix queries the maps through a socketmap."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def read_secrets(file: Path) -> list[str]:
         raise ServeError(f"{file} can't be read ({reason})") from None
     if not secrets or min(map(len, secrets)) < MIN_SECRET:
         raise ServeError(
-            f"{file} must have one secret on each line, of at least {MIN_SECRET} characters"
+            f"{file} must contain one secret per line, each of at least {MIN_SECRET} characters"
         )
     return secrets
 
@@ -61,8 +61,8 @@ class Rewriter:
     def forward(self, address: str) -> str | None:
         """Return the rewritten sender of a forwarded message, or None to keep the sender.
 
-        Senders on served domains are rewritten, too: anyone can send a message with such a sender
-        to a forwarder, and when this host forwards it, it would pass SPF.
+        Senders on served domains are rewritten as well. Otherwise, anyone could send a message
+        with such a sender to a forwarder, and it would pass SPF when this host forwards it.
         """
         local, _, host = address.rpartition("@")
         # Keep the null sender. Postfix also looks up parts of addresses and the results of this

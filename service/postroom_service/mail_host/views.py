@@ -17,7 +17,8 @@ from .. import names
 
 Connection = psycopg.AsyncConnection[tuple[Any, ...]]
 
-#: Lookups time out after 10 seconds. Idle connections to an unreachable host end after 90 seconds.
+#: Lookups time out after 10 seconds. If the host is unreachable, idle connections are closed after
+#: 90 seconds.
 CONNECTION_OPTIONS: dict[str, Any] = {
     "autocommit": True,
     "connect_timeout": 10,
@@ -43,11 +44,11 @@ _HEALTH_CHECK = "SELECT 1 FROM mail.domains LIMIT 1"
 
 
 class Sender(NamedTuple):
-    """Whether a login may send from an address.
+    """The result of looking up whether a login may send from an address.
 
     :param exists: whether the login's mailbox still exists
     :param owns: whether the address belongs to the mailbox
-    :param key: the private key of the address's domain, as PEM; None if it isn't verified
+    :param key: the private key of the address's domain, as PEM; None if the domain isn't verified
     """
 
     exists: bool
@@ -91,7 +92,8 @@ class Views:
     async def uids(self, node: str | None) -> set[str]:
         """Return the uids of the mailboxes on a node, or of all mailboxes if the node is None.
 
-        This includes mailboxes on unverified domains, without a placement, or being moved here.
+        This includes mailboxes that are on unverified domains, have no placement, or are being
+        moved to the node.
         """
         return {uid for (uid,) in await self._rows(_UIDS, node=node)}
 

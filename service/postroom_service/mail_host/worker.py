@@ -18,8 +18,8 @@ from postroom_common.database import DatabaseError
 from .metrics import Metrics
 from .views import Views
 
-#: Seconds until the next sweep, which removes folders that sessions recreated during their removal;
-#: and seconds until the next attempt after a failed sweep.
+#: Seconds between sweeps, and before the next attempt if one fails. A sweep also removes folders
+#: that sessions recreated while they were being removed.
 SWEEP_INTERVAL, SWEEP_DELAY = 3600.0, 30.0
 KICK_TIMEOUT = 20.0
 #: Limits on concurrent tasks. Removals use threads, which the milter also needs.
@@ -29,7 +29,8 @@ REMOVE_DELAY = 1.0
 #: The exit status of doveadm kick if there is no session to end.
 NO_SESSION = 68
 
-#: The separator between uid and date in the name of a folder set aside, and how long it is kept.
+#: A folder that is set aside is named after its uid, this separator and the date, and is kept for
+#: this time.
 ASIDE, KEPT = ".deleted-", timedelta(days=7)
 _UID = re.compile(r"[0-9a-f]{32}")
 
@@ -41,7 +42,7 @@ class Worker:
 
     :param folder: the directory with a mail folder for each mailbox, named after its uid
     :param node: the name of this node; None for a host that stores all mailboxes
-    :param end_logins: ends the submission sessions of a mailbox; None stands for all mailboxes
+    :param end_logins: ends the submission sessions of a mailbox; None means all mailboxes
     """
 
     def __init__(
@@ -75,9 +76,9 @@ class Worker:
                 await self._sweep()
                 delay = SWEEP_INTERVAL
             except DatabaseError as error:
-                log.warning("the mail of deleted mailboxes can't be looked for: %s", error)
+                log.warning("can't look for the mail of deleted mailboxes: %s", error)
             except Exception:  # the next attempt may succeed
-                log.exception("the mail of deleted mailboxes can't be looked for")
+                log.exception("can't look for the mail of deleted mailboxes")
 
     def handle(self, name: str, uid: object) -> None:
         """End a mailbox's sessions in the background, and remove its mail if it was deleted.
@@ -161,7 +162,7 @@ class Worker:
 
     def _folders(self, uid: str) -> list[Path]:
         """Return the possible paths of a mailbox's mail: its folder, and folders set aside."""
-        # Sweeps remove older ones. Listing the directory for each mailbox would take too long.
+        # Sweeps remove older folders. Listing the directory for each mailbox would take too long.
         today = datetime.now(UTC).date()
         days = (today - timedelta(days=ago) for ago in range(KEPT.days + 2))
         return [self._folder / uid, *(self._folder / f"{uid}{ASIDE}{day}" for day in days)]

@@ -23,8 +23,8 @@ Work = Callable[[Connection], T]
 class Transactions:
     """Runs functions in transactions, in threads.
 
-    On SQLite, functions that arrive while a transaction runs share the next one. They then wait for
-    the disk only once, and switch threads only once, which takes longer than a short read.
+    On SQLite, functions that arrive while a transaction runs share the next one. Together they wait
+    for the disk once and switch threads once. A thread switch takes longer than a short read.
     """
 
     def __init__(self, database: Database) -> None:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Requested changes, requests and keepers for the tests of executors."""
+"""Changes, requests and execution contexts for the tests of executors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BOB = "bob@example.com"
 SALES = "sales@example.com"
 TEAM = "team@example.com"
 
-#: Surveys of the job templates that AWX needs.
+#: The surveys of the job templates that the bot needs in AWX.
 ALIAS_SURVEY = surveys.of_texts(**{REQUEST_VARIABLE: True}, mail_alias=True, mail_mailbox=True)
 FORWARDER_SURVEY = surveys.of_texts(
     **{REQUEST_VARIABLE: True},
@@ -36,32 +36,32 @@ FORWARDER_SURVEY = surveys.of_texts(
 
 
 def mail_at(service: RunningService, **options: Any) -> Mail:
-    """Return an executor over a service that looks again soon after it has written."""
+    """Return an executor that verifies its writes after a short delay."""
     return Mail(service.url, SecretStr(service.token), **{"verify_delay": 0.02, **options})
 
 
 def alias(target: str, mailbox: str | None = ALICE) -> Change:
-    """Wish for an alias."""
+    """Return the change that adds an alias."""
     return Change(Action.ALIAS_ADD, target, mailbox)
 
 
 def no_alias(target: str, mailbox: str | None = ALICE) -> Change:
-    """Wish an alias away."""
+    """Return the change that removes an alias."""
     return Change(Action.ALIAS_REMOVE, target, mailbox)
 
 
 def forward(target: str, *destinations: str) -> Change:
-    """Wish that mail goes on."""
+    """Return the change that adds destinations to a forwarder."""
     return Change(Action.FORWARD_ADD, target, destinations=destinations)
 
 
 def no_forward(target: str, *destinations: str) -> Change:
-    """Wish that mail no longer goes on."""
+    """Return the change that removes destinations from a forwarder."""
     return Change(Action.FORWARD_REMOVE, target, destinations=destinations)
 
 
 def request_for(change: Change, **fields: Any) -> Request:
-    """Return a request that is about to be carried out."""
+    """Return a request that is about to be executed."""
     return Request(
         **{
             "id": "R-7K2M",
@@ -77,38 +77,41 @@ def request_for(change: Change, **fields: Any) -> Request:
 
 
 class LeaseLostError(Exception):
-    """Another worker has the request."""
+    """Raised when another worker holds the request."""
 
 
 @dataclass
 class Notebook:
-    """A keeper that remembers; its lease can be renewed so often, or for ever."""
+    """An execution context that records notes.
+
+    Its lease can be renewed a limited number of times.
+    """
 
     notes: list[dict[str, Any]] = field(default_factory=list)
     renewals: int = 0
     renewals_left: int | None = None
 
     def renew(self) -> None:
-        """Count."""
+        """Count a renewal of the lease."""
         if self.renewals == self.renewals_left:
             raise LeaseLostError
         self.renewals += 1
 
     def save_notes(self, notes: Mapping[str, Any]) -> None:
-        """Write down."""
+        """Record a note."""
         self.notes.append(dict(notes))
 
     @property
     def last(self) -> dict[str, Any]:
-        """What the next try finds."""
+        """The note that the next attempt reads."""
         return self.notes[-1] if self.notes else {}
 
 
 def emails(api: Api, name: str) -> set[str]:
-    """Return a principal's addresses; none where it is not there."""
+    """Return a principal's addresses, or an empty set if it does not exist."""
     return set(api.get(name).json().get("emails", ()))
 
 
 def members(api: Api, name: str) -> set[str]:
-    """Return a forwarder's members; none where it is not there."""
+    """Return a forwarder's members, or an empty set if it does not exist."""
     return set(api.get(name).json().get("members", ()))

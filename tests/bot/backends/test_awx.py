@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Changes made by AWX jobs: one job for each, found again after any fault or crash."""
+"""Changes made by AWX jobs: one job per change, which is found again after any fault."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ LAUNCH = "POST /api/v2/job_templates/7/launch/"
 
 
 class Automation:
-    """The AWX stub, the executor over it, and the time that the executor waits."""
+    """The AWX stub, the executor that uses it, and the fake time for which the executor waits."""
 
     def __init__(self, stand_in: Awx, mail: Mail) -> None:
         stand_in.templates = {
@@ -66,7 +66,7 @@ class Automation:
         self._mail = mail
 
     def execute(self, change: Change, context: Notebook | None = None, **options: Any) -> Outcome:
-        """Try once, with the notes of the previous try."""
+        """Execute a change once, with the notes of the previous attempt."""
         context = context or Notebook()
         defaults = {"clock": lambda: self.now, "wait": self.wait}
         templates = dict(zip(Action, (7, 8, 9, 9), strict=False))
@@ -74,7 +74,7 @@ class Automation:
         return executor.execute(request_for(change, notes=context.last), context)
 
     def wait(self, seconds: float) -> bool:
-        """Advance the time; jobs that may run have ended by then."""
+        """Advance the time, and wait until the jobs that may run have ended."""
         self.now += seconds
         if self.stand_in.going.is_set():
             self.stand_in.wait()
@@ -82,13 +82,13 @@ class Automation:
 
     @property
     def statuses(self) -> list[str]:
-        """The statuses of the jobs, the oldest first."""
+        """The statuses of the jobs, oldest first."""
         return [job.status for job in self.stand_in.jobs.values()]
 
 
 @pytest.fixture
 def automation(mail: Mail, api: Api) -> Iterator[Automation]:
-    """Give the executor over an AWX stub whose jobs do what the playbooks do."""
+    """Provide an executor with an AWX stub whose jobs do what the playbooks do."""
 
     def play(playbook: str, variables: Mapping[str, Any]) -> bool:
         if playbook == "forwarder":
@@ -111,7 +111,7 @@ def automation(mail: Mail, api: Api) -> Iterator[Automation]:
 
 
 def test_changes_are_made_by_jobs(automation: Automation, api: Api) -> None:
-    """One job for each change; none if nothing would change or an address is a template."""
+    """Each change launches one job, unless it has no effect or contains a template."""
     execute = automation.execute
     done = execute(alias(HI))
     added = Reason("alias.added", {"address": HI, "mailbox": ALICE})
@@ -143,7 +143,7 @@ def test_changes_are_made_by_jobs(automation: Automation, api: Api) -> None:
 
 
 def test_a_job_is_found_by_its_request_on_any_page(automation: Automation) -> None:
-    """Among many jobs of the same template."""
+    """A request's job is found even if many other jobs of the same template were launched."""
     stand_in = automation.stand_in
     stand_in.going.clear()
     stand_in.faults.append(Fault(LAUNCH, None, after=True))
@@ -161,7 +161,7 @@ def test_a_job_is_found_by_its_request_on_any_page(automation: Automation) -> No
 
 
 def test_a_slow_job_is_left_running(automation: Automation, api: Api) -> None:
-    """When the patience, the lease or the process ends; the next try reports what it freed."""
+    """A running job survives a lost lease, a timeout and a shutdown of the bot."""
     automation.stand_in.going.clear()
     context = Notebook()
     patient: dict[str, Any] = {"patience": 10}
@@ -185,7 +185,7 @@ def test_a_slow_job_is_left_running(automation: Automation, api: Api) -> None:
 def test_a_canceled_job_is_final_and_a_deleted_one_is_replaced(
     automation: Automation, api: Api
 ) -> None:
-    """An operator stopped it in AWX."""
+    """A job that an operator canceled in AWX is final, and a job that was deleted is replaced."""
     automation.stand_in.going.clear()
     context = Notebook()
     with pytest.raises(Unavailable, match=r"awx\.running"):
@@ -203,7 +203,7 @@ def test_a_canceled_job_is_final_and_a_deleted_one_is_replaced(
 def test_a_failed_job_is_followed_by_another_one(
     automation: Automation, fault: Fault | None, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Also when the bot did not see the failure; the log has AWX's explanation of it."""
+    """A failed job is replaced by another one, even if the bot did not see the failure."""
     good = automation.stand_in.play
     automation.stand_in.explanation = "Previous Task Failed: project update"
     automation.stand_in.play = lambda playbook, variables: False
@@ -222,7 +222,7 @@ def test_a_failed_job_is_followed_by_another_one(
 def test_wrong_credentials_are_reported(
     automation: Automation, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A token and a password both work; a wrong one is an error for the operator, not logged."""
+    """A wrong token or password is reported to the operator, but is not logged."""
     stand_in = automation.stand_in
     login = (stand_in.user, SecretStr(stand_in.password))
     Controller(f"{stand_in.url}/", login).check_template(
@@ -245,7 +245,7 @@ def test_wrong_credentials_are_reported(
 def test_an_unsuitable_template_is_not_launched(
     automation: Automation, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Nor is a missing one; the operator's log has the reason."""
+    """A missing or unsuitable job template is not launched, and the log states the reason."""
     templates = automation.stand_in.templates
     context = Notebook()
     for template, problem in (
@@ -264,7 +264,7 @@ def test_an_unsuitable_template_is_not_launched(
 def test_a_job_that_cannot_have_its_effect_is_an_error(
     automation: Automation, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Its status does not count; AWX drops a variable that the survey lacks and launches it."""
+    """A job that can't have had its effect is an error, whatever its status says."""
     good = automation.stand_in.play
     automation.stand_in.play = lambda playbook, variables: True
     context = Notebook()
@@ -299,7 +299,7 @@ def test_a_job_that_cannot_have_its_effect_is_an_error(
 def test_a_fault_ends_one_try(
     automation: Automation, api: Api, fault: Fault, retry_after: float | None, launched: int
 ) -> None:
-    """The next one finds out whether the job was launched; only a 400 is final."""
+    """After a fault, the next attempt finds out whether the job was launched."""
     automation.stand_in.faults.append(fault)
     context = Notebook()
     with pytest.raises(Unavailable, match=r"awx\.unavailable") as later:
@@ -326,7 +326,7 @@ def test_a_fault_ends_one_try(
     ],
 )
 def test_only_a_well_formed_job_is_believed(reply: Reply, caplog: pytest.LogCaptureFixture) -> None:
-    """Jobs of other programs may have any variables."""
+    """Jobs with unexpected variables, such as those of other programs, are ignored."""
     rows = [{"id": 2, "status": "failed", "extra_vars": vars_} for vars_ in ("no JSON", "[]", None)]
     ours = {"id": 1, "status": "running", "extra_vars": '{"postroom_request": "R-1"}'}
     replies = [reply, Reply(200, json.dumps({"results": [*rows, ours]}).encode())]

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Connections to Slack and PostgreSQL end, fall silent, or can't be made."""
+"""Connections to Slack and PostgreSQL that end, fall silent or can't be made."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ pytestmark = pytest.mark.full
 
 
 class Relay(socketserver.ThreadingTCPServer):
-    """Relays TCP connections, and can drop everything without a word, as a network does."""
+    """A TCP relay that can silently drop everything, as a broken network does."""
 
     daemon_threads = True
-    #: Connections from before the latest silence relay nothing more.
+    #: Connections that are older than the latest silence relay nothing more.
     silences = 0
 
     def __init__(self, upstream: tuple[str, int]) -> None:
@@ -41,12 +41,12 @@ class Relay(socketserver.ThreadingTCPServer):
 
 
 class _Relayed(socketserver.BaseRequestHandler):
-    """One connection."""
+    """One relayed connection."""
 
     server: Relay
 
     def handle(self) -> None:
-        """Relay until one end hangs up."""
+        """Relay data until either side closes the connection."""
         near, silences = self.request, self.server.silences
         with socket.create_connection(self.server.upstream) as far, suppress(OSError):
             other = {near: far, far: near}
@@ -59,7 +59,7 @@ class _Relayed(socketserver.BaseRequestHandler):
 
 
 class Line(NamedTuple):
-    """A bot with Socket Mode, behind a relay."""
+    """A bot in Socket Mode, behind a relay."""
 
     here: Company
     bot: RunningBot
@@ -68,7 +68,7 @@ class Line(NamedTuple):
 
 @pytest.fixture(scope="module")
 def line(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Line]:
-    """Run the bot."""
+    """Run the bot behind a relay."""
     place = tmp_path_factory.mktemp("line")
     with company(place / "company") as here:
         world = here.slack.world
@@ -82,7 +82,7 @@ def line(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Line]:
 
 
 def test_a_connection_that_falls_silent_is_replaced(line: Line) -> None:
-    """What Slack could not deliver comes over the next one, once."""
+    """A silent connection is replaced, and undelivered events arrive once over the new one."""
     line.relay.silences += 1
     assert line.here.alice.command("/email alias add silent@example.com").ok
     line.here.card_of(line.here.alice, "silent@")
@@ -92,7 +92,7 @@ def test_a_connection_that_falls_silent_is_replaced(line: Line) -> None:
 
 
 def test_a_connection_that_can_not_be_made_is_tried_again_with_pauses(line: Line) -> None:
-    """Slack may refuse it or ask for a new one; the bot is not ready meanwhile."""
+    """The bot retries a failed connection with pauses, and is not ready in the meantime."""
     line.here.slack.sockets.refresh()
     line.here.slack.wait_for_connection()
     slack = line.here.slack
@@ -109,13 +109,13 @@ def test_a_connection_that_can_not_be_made_is_tried_again_with_pauses(line: Line
     assert line.here.alice.command("/email help").ok
 
 
-#: In the few seconds of the outage, five threads look for work once a second.
+#: During the few seconds of the outage, five threads look for work once per second.
 MAX_LINES = 100
 
 
 @contextmanager
 def down(server: str, database: str) -> Iterator[None]:
-    """End all connections to a database, and refuse new ones for the length of a block."""
+    """End all connections to a database, and refuse new ones until the block ends."""
     name = database.partition("///")[2].partition("?")[0]
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
@@ -126,8 +126,8 @@ def down(server: str, database: str) -> Iterator[None]:
 
 
 def test_the_bot_outlives_its_database(postgresql_url: str, tmp_path: Path) -> None:
-    """Meanwhile it is not ready, says so to people and logs little; afterwards all goes on."""
-    # What was being worked on when the database went down is taken up after its lease.
+    """During a database outage the bot informs users and is not ready, and then it continues."""
+    # Requests that were being processed when the database went down are resumed after their lease.
     options = {"auto_migrate": True, "lease": 4, "timeout": 3}
     with company(tmp_path / "company") as here, fresh_database(postgresql_url) as database:
         slack, alice = here.slack, here.alice

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Slack and the mail service fail at each request of the work, and for a while altogether."""
+"""Single failures and longer outages of Slack and of the mail service."""
 
 from __future__ import annotations
 
@@ -41,38 +41,38 @@ FULL = pytest.mark.full
 ERIN = "erin@example.com"
 NO_ANSWER = "is not responding properly"
 NOT_LET_IN = "does not accept the bot's token"
-#: What failed is due again sooner than this.
+#: A failed step is due again sooner than this.
 LONG = timedelta(hours=1)
 MAX_STEPS = 40
-#: To the mail service, in a life in which one fails.
+#: The number of requests to the mail service in a run in which one of them fails.
 MAX_REQUESTS = 30
-#: What was asked of Slack before a failure is asked again after it: at most so many calls.
+#: The bot repeats its earlier calls of Slack after a failure, but at most this many.
 MORE_CALLS = 15
 
 
 @dataclass
 class Lives:
-    """The bot's work, before a Slack and a mail service that may fail."""
+    """The bot's worker, with a Slack and a mail service that may fail."""
 
     office: Office
     spoiler: Recorder
     _numbers: itertools.count[int] = field(default_factory=itertools.count)
 
     def start_anew(self) -> None:
-        """Empty the bot's caches, as a start does."""
+        """Empty the bot's caches, as a restart does."""
         deps, slack = self.office.deps, self.office.slack
         slack_api = SlackApi(web_client(slack.bot_token, base_url=slack.base_url))
         people = People(slack_api, deps.database, deps.clock, deps.policy)
         self.office.deps = self.office.with_(slack_api=slack_api, people=people)
 
     def alias(self) -> Request:
-        """Have an alias for another's mailbox approved and added; its owner is notified."""
+        """Request an alias for another person's mailbox, and have it approved and added."""
         request = self.pending_alias()
         self.vote("bob", request)
         return self.settled(request)
 
     def pending_alias(self) -> Request:
-        """Return a request for an alias of another's mailbox, whose card is posted."""
+        """Return a request for an alias for another person's mailbox, whose card is posted."""
         self.office.clock.advance(days=1)
         change = Change(
             Action.ALIAS_ADD, f"project-{next(self._numbers)}@example.com", mailbox=ERIN
@@ -80,12 +80,12 @@ class Lives:
         return self.settled(self.office.submit(change=change))
 
     def vote(self, who: str, request: Request) -> None:
-        """Have a person approve on the latest card."""
+        """Approve the request on the latest card as a person."""
         self.office.vote(who, self.office.now(request))
         self.office.clock.advance(seconds=1)
 
     def settled(self, request: Request) -> Request:
-        """Let time pass until nothing is due for an hour."""
+        """Advance the time until nothing is due for an hour."""
         for _ in range(MAX_STEPS):
             self.office.work()
             now = self.office.now(request)
@@ -95,7 +95,7 @@ class Lives:
         raise AssertionError(f"{request.id} does not settle")
 
     def check_alias(self, request: Request, notices: tuple[int, ...] = (1,)) -> None:
-        """Check that an alias was added once, and its requester and owner notified so often."""
+        """Check that an alias was added once, and how often the people involved were notified."""
         office = self.office
         assert request.state is State.DONE, request
         assert office.events(request).count("request.done") == 1
@@ -110,13 +110,13 @@ class Lives:
 
 @pytest.fixture(scope="session")
 def backend() -> str:
-    """Use SQLite: the failures elsewhere don't depend on the database."""
+    """Use SQLite, because these failures don't depend on the database."""
     return "sqlite"
 
 
 @pytest.fixture
 def patience() -> float:
-    """Give the seconds for one call of the mail service, with all that is tried again in them."""
+    """Provide the timeout of one call of the mail service, including its retries."""
     return 0.8
 
 
@@ -124,7 +124,7 @@ def patience() -> float:
 def lives(
     service: RunningService, database: Database, clock: Clock, tmp_path: Path, patience: float
 ) -> Iterator[Lives]:
-    """Give the bot's work, with services that fail when a test wants it."""
+    """Provide the bot's worker, with services that fail on request."""
     with (
         staffed(service) as api,
         Workspace(clock=clock) as slack,
@@ -139,7 +139,7 @@ def lives(
         assert slack.problems == []
 
 
-#: How a call of Slack fails. Each call fails in one way, and the next one in another.
+#: The ways in which a call of Slack fails. The tests use them in turn.
 SLACK_WAYS: tuple[Callable[[Faults, int], None], ...] = (
     lambda faults, skip: faults.rate_limit("*", retry_after=7, skip=skip),
     lambda faults, skip: faults.fail("*", skip=skip),
@@ -150,7 +150,7 @@ SLACK_WAYS: tuple[Callable[[Faults, int], None], ...] = (
 
 @pytest.mark.parametrize("patience", [60.0])
 def test_an_alias_is_added_once_whichever_call_of_slack_fails(lives: Lives) -> None:
-    """After a lost answer people may be notified twice; nothing else is done or reported twice."""
+    """An alias is added once, whichever call of Slack fails."""
     slack = lives.office.slack
     lives.start_anew()
     lives.check_alias(lives.alias())
@@ -179,7 +179,7 @@ def test_an_alias_is_added_once_whichever_call_of_slack_fails(lives: Lives) -> N
 def test_an_alias_is_added_once_whichever_request_fails(
     lives: Lives, reply: Reply, *, after: bool
 ) -> None:
-    """The mail service fails once, before or after it has done its part."""
+    """An alias is added once, whichever request fails, before or after it takes effect."""
     for skip in itertools.count():
         lives.spoiler.spoil(reply, skip=skip, after=after)
         lives.check_alias(lives.alias())
@@ -190,7 +190,7 @@ def test_an_alias_is_added_once_whichever_request_fails(
 
 
 def test_an_outage_is_waited_for(lives: Lives) -> None:
-    """What was approved is tried now and then, with the reason in status and notices."""
+    """An approved change is retried during an outage, and the requester sees the reason."""
     office, spoiler = lives.office, lives.spoiler
     request = lives.pending_alias()
     spoiler.spoil(problem(503), part="PATCH", times=10_000)
@@ -209,7 +209,7 @@ def test_an_outage_is_waited_for(lives: Lives) -> None:
 
 
 def test_an_outage_at_the_beginning_is_reported_once(lives: Lives) -> None:
-    """A short one shows in the status alone; a longer one in one message; its end ends both."""
+    """A short outage only shows in the status, and a longer one is reported in one message."""
     office = lives.office
     request = _refused(lives, 503)
     assert _direct(lives, request) == []
@@ -228,7 +228,7 @@ def test_an_outage_at_the_beginning_is_reported_once(lives: Lives) -> None:
 
 
 def test_a_refused_token_is_reported_at_once(lives: Lives) -> None:
-    """It does not pass, so the message names who can end it."""
+    """A refused token is reported immediately, with a message that names who can fix it."""
     request = _refused(lives, 401)
     (told,) = _direct(lives, request)
     assert NOT_LET_IN in told
@@ -237,13 +237,13 @@ def test_a_refused_token_is_reported_at_once(lives: Lives) -> None:
 
 
 def _refused(lives: Lives, status: int) -> Request:
-    """Hand in a request while the mail service answers with an error."""
+    """Submit a request while the mail service responds with an error."""
     lives.spoiler.spoil(problem(status), times=10_000)
     return lives.office.ask(change=Change(Action.ALIAS_ADD, "new@example.com", mailbox=ERIN))
 
 
 def _status(lives: Lives, request: Request) -> str:
-    """Return what the command `status` shows."""
+    """Return what the `status` command shows."""
     office = lives.office
     return lists.request_list(office.lookups.status(request.requester, request.id)).text
 

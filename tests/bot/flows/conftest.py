@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bots as they are deployed: over signed HTTP and Socket Mode, alone and in pairs."""
+"""Bots as they are deployed: with signed HTTP or Socket Mode, and with one or two replicas."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PLANS = (
     pytest.param(Plan("socket", "postgresql", replicas=2, copies=2), marks=pytest.mark.full),
 )
 
-#: Gives the database of a plan, with the bot's tables, until a stack ends.
+#: Provides a plan's database, with the bot's tables, until the exit stack closes.
 FreshDatabase = Callable[[str, ExitStack], str]
 
 
@@ -37,7 +37,7 @@ FreshDatabase = Callable[[str, ExitStack], str]
 def fresh(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> FreshDatabase:
-    """Give the way to empty databases."""
+    """Provide a function that creates empty databases."""
 
     def made(backend: str, end: ExitStack) -> str:
         if backend == "sqlite":
@@ -52,7 +52,7 @@ def fresh(
 
 @pytest.fixture(scope="session", params=PLANS, ids=str)
 def plan(request: pytest.FixtureRequest) -> Plan:
-    """Give each way to run the bot."""
+    """Provide each way to run the bot."""
     found: Plan = request.param
     return found
 
@@ -61,25 +61,28 @@ def plan(request: pytest.FixtureRequest) -> Plan:
 def bots(
     plan: Plan, fresh: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Deployment]:
-    """Give running bots; at the end, no request has two cards and the audit's chain is whole."""
+    """Run the bots.
+
+    At the end, check that each request has one card and the audit's chain is intact.
+    """
     place = tmp_path_factory.mktemp("bots")
     with ExitStack() as end:
         there = end.enter_context(premises(place / "company"))
         database = fresh(plan.backend, end)
         found = end.enter_context(deployed(there, place, plan, database))
         yield found
-        # A card may be there a moment before the bot knows of it.
+        # A card may exist shortly before the bot has stored its timestamp.
         there.here.slack.wait_for(found.has_one_card_each)
         found.read(audit.verify)
         said = [one.text for person in there.people for one in person.sees().ephemerals]
         assert INTERNAL_ERROR not in said
-        # One test has Slack fail.
+        # One test makes Slack fail.
         assert said.count(TEXTS["slack.unavailable"]) <= 1
 
 
 @pytest.fixture
 def flow(bots: Deployment) -> Deployment:
-    """Give the running bots, with all modals closed."""
+    """Provide the running bots, with all modals closed."""
     for person in bots.premises.people:
         while modals := person.sees().modals:
             person.close(modals[-1])

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A company with its bots: any number of processes, on either database, with either transport."""
+"""A company with any number of bot processes, on either database and with either transport."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _ID = re.compile(r"R-[2-9A-Z]+")
 
 
 class Plan(NamedTuple):
-    """How bots are run; Slack delivers that many copies of everything at the same moment."""
+    """A way to run bots. Slack delivers `copies` copies of each event at the same time."""
 
     mode: str
     backend: str
@@ -49,7 +49,7 @@ class Plan(NamedTuple):
         return f"{self.mode}-{self.backend}-{self.replicas}x-{self.copies}"
 
 
-#: The plan of the quick tests.
+#: The plan that the quick tests use.
 HTTP = Plan("http", "sqlite")
 
 
@@ -57,7 +57,7 @@ HTTP = Plan("http", "sqlite")
 class Premises:
     """A company whose mail service is behind a recorder.
 
-    :param audit: the channel for notices of what was done
+    :param audit: the channel for notices of completed requests
     """
 
     here: Company
@@ -79,7 +79,7 @@ class Premises:
 
 @dataclass
 class Deployment:
-    """Running bots, and what the tests read of them."""
+    """Running bots, and what the tests read from them."""
 
     premises: Premises
     database: str
@@ -91,26 +91,26 @@ class Deployment:
         return self.premises.here
 
     def card(self, person: Person, text: str) -> Message:
-        """Have a person request what needs approval, and wait for the card."""
+        """Request a change that needs approval as a person, and wait for the card."""
         return self.here.card_of(person, number_in(person.command(f"/email {text}")))
 
     def cards(self, about: str) -> list[Message]:
-        """Return all cards with this text, also those that are no longer valid."""
+        """Return all cards that contain a text, including superseded ones."""
         found = self.here.slack.messages(self.here.approvals)
         return [one for one in found if about in one.text and "asks to" in one.text]
 
     def approve(self, card: Message, *people: Person) -> None:
-        """Have people approve, each when the card shows the approval before."""
+        """Approve as several people, each after the card shows the previous approval."""
         for number, person in enumerate(people, 1):
             assert person.press(card, APPROVE).ok
             self.wait_for_text(card, f"({number} of ")
 
     def wait_for_text(self, message: Message, part: str) -> None:
-        """Wait until a message has this text."""
+        """Wait until a message contains a text."""
         self.here.slack.wait_for(lambda: part in message.text)
 
     def check_answer(self, person: Person, part: str, deed: Callable[[], object]) -> None:
-        """Check that a person who does this gets an ephemeral message with this text."""
+        """Check that an action gets its person an ephemeral message with this text."""
         before = len(person.sees().ephemerals)
         deed()
         self.here.slack.wait_for(
@@ -118,7 +118,7 @@ class Deployment:
         )
 
     def audited(self, event: str, person: Person, part: str = "") -> AuditRow:
-        """Wait for the audit's row of an event and a person that has this text."""
+        """Wait for the audit row of an event and a person that contains a text."""
 
         def written() -> list[AuditRow]:
             rows = self.read(partial(audit.rows, limit=10_000))
@@ -128,7 +128,7 @@ class Deployment:
         return self.here.slack.wait_for(written)[-1]
 
     def requests(self) -> list[Request]:
-        """Return all requests that the bots have."""
+        """Return all requests in the bots' database."""
 
         def found(c: Connection) -> list[Request | None]:
             return [requests.get(c, one) for one in c.scalars(select(request_table.c.id))]
@@ -136,12 +136,12 @@ class Deployment:
         return [one for one in self.read(found) if one is not None]
 
     def has_one_card_each(self) -> bool:
-        """Whether each request that had to be approved has one card."""
+        """Return whether each request that needed approval has one card."""
         posted = sorted(number_of(one.text) for one in self.cards(""))
         return posted == sorted(one.id for one in self.requests() if one.card is not None)
 
     def read(self, work: Callable[[Connection], T]) -> T:
-        """Read the bots' database."""
+        """Read from the bots' database."""
         database = Database(self.database)
         try:
             return database.read(work)
@@ -150,19 +150,19 @@ class Deployment:
 
 
 class _Balancer:
-    """Gives each delivery to another bot, in turn."""
+    """A transport that delivers to each bot in turn."""
 
     def __init__(self, transports: Sequence[Transport]) -> None:
         self._turns = itertools.cycle(transports)
 
     def send(self, parcel: Parcel, seconds: float, *, at: float) -> Ack:
-        """Deliver to the one whose turn it is."""
+        """Deliver to the next bot."""
         return next(self._turns).send(parcel, seconds, at=at)
 
 
 @contextmanager
 def premises(directory: Path) -> Iterator[Premises]:
-    """Set a company up until the block ends."""
+    """Set up a company until the block ends."""
     with company(directory) as here, recording(here.mail.url) as recorder:
         audit = here.slack.channel("audit", *(here.alice, here.bob, here.carol, here.dora))
         yield Premises(here, recorder, audit)
@@ -206,13 +206,13 @@ def deployed(
 
 
 def number_in(ack: Ack) -> str:
-    """Return the number of the request that a command has become."""
+    """Return the number of the request that a command created."""
     assert ack.ok, ack
     return number_of(str(ack.body.get("text")))
 
 
 def number_of(text: str) -> str:
-    """Return the number of the request that a text names."""
+    """Return the request number in a text."""
     found = _ID.search(text)
     assert found is not None, text
     return found[0]

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The whole flow, by each transport, acknowledgements under load, and kill -9 amid a write."""
+"""The complete flow with each transport, acknowledgements under load, and a kill during a write."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from postroom_bot.ui.reason_texts import TEXTS
 from postroom_bot.workflow.dependencies import MAX_WAITING
 
 CAROL = "carol@example.com"
-#: Less than the bot waits for the mail service.
+#: Less than the time for which the bot waits for the mail service.
 SECONDS = 10.0
-#: The worker's threads.
+#: The number of the worker's threads.
 JOBS = 4
-#: More than may wait for the mail service.
+#: More requests than may wait for the mail service.
 CROWD = MAX_WAITING + 3
-#: How bots are run that have little time to acknowledge.
+#: The settings of bots that have little time to acknowledge.
 ACKNOWLEDGED = pytest.mark.parametrize(
     "plan",
     [HTTP, pytest.param(Plan("socket", "sqlite"), marks=pytest.mark.full)],
@@ -52,7 +52,7 @@ ACKNOWLEDGED = pytest.mark.parametrize(
 
 
 def test_an_alias_goes_all_the_way(flow: Deployment) -> None:
-    """It is requested, approved, created, and in all notices, the audit and the ledger."""
+    """A requested alias is approved and created, and appears in the notices, audit and ledger."""
     here, address = flow.here, fresh_address()
     card = flow.card(here.alice, f"alias add {address} because customers ask")
     assert "customers ask" in card.text
@@ -71,7 +71,7 @@ def test_an_alias_goes_all_the_way(flow: Deployment) -> None:
 
 
 def test_ones_own_password(flow: Deployment) -> None:
-    """It replaces the old one, and shows in its owner's modal alone, also if Slack fails once."""
+    """A new password replaces the old one and is only shown in its owner's modal."""
     here = flow.here
     here.carol.shortcut("postroom_menu")
     here.carol.press_in_view(here.window(here.carol, "menu"), "open_password")
@@ -84,7 +84,7 @@ def test_ones_own_password(flow: Deployment) -> None:
 
 
 def test_the_password_of_another_person(flow: Deployment) -> None:
-    """Two people approve, and its owner makes it once."""
+    """Two people approve a new password for another person, who then creates it once."""
     here = flow.here
     here.bob.command(f"/email password {ALICE}")
     assert "Request R-" in text_of(here.window(here.bob, "note"))
@@ -107,7 +107,7 @@ def test_the_password_of_another_person(flow: Deployment) -> None:
 
 @pytest.fixture
 def hurried(flow: Deployment) -> Iterator[Deployment]:
-    """Give the bots, and acknowledgements less time."""
+    """Provide the bots, with less time for acknowledgements."""
     delivery = flow.here.slack.delivery
     before, delivery.seconds = delivery.seconds, SECONDS
     yield flow
@@ -116,7 +116,7 @@ def hurried(flow: Deployment) -> Iterator[Deployment]:
 
 @ACKNOWLEDGED
 def test_slow_jobs_delay_no_acknowledgement(hurried: Deployment) -> None:
-    """While all of the worker's threads wait for the mail service, each command is acknowledged."""
+    """Each command is acknowledged while all of the worker's threads wait for the mail service."""
     here, recorder = hurried.here, hurried.premises.recorder
     with recorder.holding("GET") as gate:
         for number in range(JOBS):
@@ -125,14 +125,14 @@ def test_slow_jobs_delay_no_acknowledgement(hurried: Deployment) -> None:
         recorder.take()
         for text in ("alias add quick@example.com", "status", "help", "alias list", "password"):
             assert here.dora.command(f"/email {text}").ok
-        # The mail service has answered nothing since, so all jobs still run.
+        # The mail service has not responded since, so all jobs are still running.
         assert recorder.take() == []
     here.window(here.dora, "password_confirm")
 
 
 @ACKNOWLEDGED
 def test_a_crowd_that_waits_delays_no_other_person(hurried: Deployment) -> None:
-    """Requests beyond the limit are answered immediately; all are acknowledged."""
+    """Waiting look-ups delay no other person's command, and too many are refused immediately."""
     here = hurried.here
     before = len(here.alice.sees().ephemerals)
     with hurried.premises.recorder.holding("GET"):
@@ -149,16 +149,16 @@ def test_a_crowd_that_waits_delays_no_other_person(hurried: Deployment) -> None:
         )
 
 
-#: Seconds, for bots that are killed.
+#: Timeouts in seconds for bots that are killed.
 SHORT = {"lease": 4, "timeout": 3}
 
-#: Starts a bot over what the one before it left.
+#: Starts a bot that continues from the state of the previous one.
 Start = Callable[[], AbstractContextManager[Deployment]]
 
 
 @pytest.fixture
 def start(fresh: FreshDatabase, tmp_path: Path) -> Iterator[Start]:
-    """Give the way to start one bot again and again."""
+    """Provide a function that starts the same bot repeatedly."""
     with ExitStack() as end:
         there = end.enter_context(premises(tmp_path / "premises"))
         database = fresh("sqlite", end)
@@ -166,7 +166,7 @@ def start(fresh: FreshDatabase, tmp_path: Path) -> Iterator[Start]:
 
 
 def check_done_once(bot: Deployment, address: str) -> None:
-    """Check that an alias was requested, added and reported as if nothing had happened."""
+    """Check that an alias was requested, added and reported once, as if there had been no crash."""
     here = bot.here
     here.wait_told(here.alice, address, "Done")
     assert here.aliases().count(address) == 1
@@ -182,7 +182,7 @@ def check_done_once(bot: Deployment, address: str) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("after", [False, True], ids=["before the write", "after the write"])
 def test_killed_while_it_writes(start: Start, after: bool) -> None:
-    """Whether or not the write was done, it is done once."""
+    """If a bot is killed during a write, the change is made exactly once."""
     address = fresh_address()
     with start() as bot, bot.premises.recorder.holding("PATCH", after=after) as gate:
         card = bot.card(bot.here.alice, f"alias add {address}")

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""One attack of each kind on a running bot; what decides about them is tested with the work."""
+"""One attack of each kind on a running bot. The tests of the workflow cover the decisions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from postroom_bot.domain import State
 from postroom_bot.store import votes
 from postroom_bot.ui import reason_texts
 
-#: Signatures are valid for five minutes.
+#: The seconds for which a signature is valid: five minutes.
 TOO_OLD = 60 * 6
 
 pytestmark = pytest.mark.parametrize("plan", [HTTP], indirect=True, ids=str, scope="session")
@@ -49,13 +49,13 @@ ELSEWHERE = reason_texts.TEXTS["person.elsewhere"]
 
 @pytest.fixture
 def card(flow: Deployment) -> Message:
-    """Give the card of an alias that Alice has requested."""
+    """Provide the card of an alias that Alice has requested."""
     return flow.card(flow.here.alice, f"alias add {fresh_address()}")
 
 
 @contextmanager
 def _no_effect(flow: Deployment, card: Message | None = None) -> Iterator[None]:
-    """Check that a block changes nothing at the mail service, and leaves a request pending."""
+    """Check that a block changes nothing in the mail service and leaves a request pending."""
     flow.premises.recorder.take()
     yield
     assert flow.premises.recorder.take_writes() == []
@@ -65,12 +65,12 @@ def _no_effect(flow: Deployment, card: Message | None = None) -> Iterator[None]:
 
 
 def _http(flow: Deployment) -> HttpTransport:
-    """Record what Slack sends from now on."""
+    """Record the requests that Slack sends from now on."""
     return flow.here.slack.deliver_over_http(flow.bots[0].slack_url)
 
 
 def test_what_slack_has_not_just_signed_is_turned_away(flow: Deployment) -> None:
-    """It gets 401, a line in the log and a count in a metric, and its content is not logged."""
+    """A request without a valid, recent signature gets a 401, and its content is not logged."""
     here, bot, http, now = flow.here, flow.bots[0], _http(flow), time.time()
     verification = {"type": "url_verification", "challenge": "Say this."}
     assert "Say this." in str(http.send(delivery.Parcel(delivery.EVENTS, verification), 30, at=now))
@@ -108,18 +108,18 @@ def _errors(flow: Deployment, where: str) -> int:
 
 
 def test_bytes_that_are_no_request_do_no_harm(flow: Deployment) -> None:
-    """They are turned away, however long, and the next command is answered."""
+    """Malformed and oversized requests are rejected, and the next command is answered."""
     here, http = flow.here, _http(flow)
     here.alice.command("/email help")
     sent = http.sent[-1]
-    # Of what is too long not all is read, which may cut the connection before the answer.
+    # Only a part of an oversized body is read, so the connection may be reset before the response.
     for body, statuses in ((b"x" * 600_000, (413, 0)), (b"{no", (400,)), (b"\xff", (400,))):
         assert http.post(sent._replace(body=body), 30).status in statuses
     assert here.alice.command("/email help").ok
 
 
 def test_a_replay_is_not_done_again(flow: Deployment) -> None:
-    """The same bytes may be Slack's own retry: they get the same answer and are done once."""
+    """A replayed request gets the same response as the original and takes effect only once."""
     here, http = flow.here, _http(flow)
     address = fresh_address()
     first = here.alice.command(f"/email forward add {address} to x@elsewhere.example")
@@ -135,7 +135,7 @@ def test_a_replay_is_not_done_again(flow: Deployment) -> None:
 
 
 def test_a_button_that_is_not_the_cards_does_nothing(flow: Deployment, card: Message) -> None:
-    """A press elsewhere, of another app, or for another or no request is audited, cut short."""
+    """A button of another message, app or request has no effect, and the press is audited."""
     here, number, blocks = flow.here, number_of(card.text), json.dumps(card.blocks)
     other = flow.card(here.alice, f"alias add {fresh_address()}")
     values = (number_of(other.text), "R-' OR 1=1 --" + "<!channel>" * 100)
@@ -153,7 +153,7 @@ def test_a_button_that_is_not_the_cards_does_nothing(flow: Deployment, card: Mes
 
 
 def test_edited_metadata_of_a_modal_proves_nothing(flow: Deployment, card: Message) -> None:
-    """A denial of another request and a password of another mailbox are refused."""
+    """Edited metadata of a modal can't deny another request or set another mailbox's password."""
     here = flow.here
     other = flow.card(here.alice, f"alias add {fresh_address()}")
 
@@ -178,7 +178,7 @@ def test_edited_metadata_of_a_modal_proves_nothing(flow: Deployment, card: Messa
 
 
 def test_people_of_another_workspace_are_turned_away(flow: Deployment, card: Message) -> None:
-    """Slack Connect shares buttons: a press and a command are refused immediately, and audited."""
+    """A press or command by a person of another workspace is refused immediately and audited."""
     here, asked = flow.here, len(flow.requests())
     person = here.slack.person("oscar", team="T0000ELSE", enterprise="E0000ELSE")
     here.slack.world.channels[here.approvals].members.add(person.id)
@@ -189,7 +189,7 @@ def test_people_of_another_workspace_are_turned_away(flow: Deployment, card: Mes
         assert ELSEWHERE in text_of(here.window(person, "note"))
         flow.audited("vote.turned_away", person, "T0000ELSE")
         flow.audited("person.turned_away", person, "person.elsewhere")
-        # If a press claims to come from our workspace, the account in Slack decides.
+        # If the payload of a press names our workspace, the account in Slack decides.
         person.user = replace(person.user, team=here.slack.world.team)
         person.press(card, APPROVE)
         flow.audited("vote.refused", person, "person.other_workspace")
@@ -201,13 +201,13 @@ REASON = (
     " `code` &lt;!here&gt;\r\n> quoted _text_ http://evil.example \u202eevil\nRequest R-0000"
 )
 _SENT = ("chat.postMessage", "chat.update", "views.open", "views.update", "views.publish")
-#: What the bot itself writes in angle brackets.
+#: The markup in angle brackets that the bot itself writes.
 _OURS = re.compile(r"<@[UW][A-Z0-9]+>|<!date\^\d+\^[^<>|]+\|[^<>|]+>")
 _ACTIVE = re.compile(r"[<>]|&(?!(?:amp|lt|gt);)")
 
 
 def test_typed_text_stays_text(flow: Deployment) -> None:
-    """No reason, name or address becomes a mention, a link or a line of the bot's own."""
+    """Typed text never becomes a mention, a link or a separate line of the bot's messages."""
     here, slack, address = flow.here, flow.here.slack, fresh_address()
     slack.change_user(here.carol, name="<!channel>", real_name="*Boss* `x` <https://evil|ok>")
     here.carol.shortcut("postroom_menu")
@@ -238,7 +238,7 @@ def test_typed_text_stays_text(flow: Deployment) -> None:
 
 
 def _said(flow: Deployment) -> Iterator[Any]:
-    """Yield all that the bot ever sent to Slack."""
+    """Yield everything that the bot sent to Slack."""
     slack = flow.here.slack
     for method in _SENT:
         yield from (call.args for call in slack.calls(method))

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Commands, forms, buttons and the Home tab of a running bot."""
+"""The commands, forms, buttons and Home tab of a running bot."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _form(flow: Deployment, person: Person, name: str) -> View:
 
 
 def test_a_ready_bot_reports_its_parts(flow: Deployment) -> None:
-    """Readiness names database, policy, Slack and mail service; acknowledgements are counted."""
+    """Readiness lists the database, policy, Slack and mail service, and metrics count commands."""
     here, bot = flow.here, flow.bots[0]
     ack = here.alice.command("/email help")
     assert "/email alias add" in ack.body["text"]
@@ -62,7 +62,7 @@ def test_a_ready_bot_reports_its_parts(flow: Deployment) -> None:
 def test_what_is_looked_up_is_answered_after_a_moment(
     flow: Deployment, text: str, answer: str
 ) -> None:
-    """The acknowledgement comes first, then the answer below it, and no request is made."""
+    """A look-up is acknowledged first and answered below the acknowledgement, without a request."""
     here, asked = flow.here, len(flow.requests())
     here.api.forwarder(fresh_address(), [ALICE])
     before = len(here.alice.sees().ephemerals)
@@ -75,7 +75,7 @@ def test_what_is_looked_up_is_answered_after_a_moment(
 
 
 def test_status_and_cancel(flow: Deployment) -> None:
-    """A requester sees and cancels a request, by command or button; for others it is unknown."""
+    """A requester can see and cancel a request, which does not exist for other people."""
     here, address = flow.here, fresh_address()
     card = flow.card(here.alice, f"alias add {address}")
     number = number_of(card.text)
@@ -92,7 +92,7 @@ def test_status_and_cancel(flow: Deployment) -> None:
 
 
 def test_a_form_becomes_an_alias(flow: Deployment) -> None:
-    """From the shortcut over menu and form to the address; errors are in the modal."""
+    """A form that is opened from the shortcut creates an alias, and shows errors in the modal."""
     here, address = flow.here, fresh_address()
     form = _form(flow, here.alice, "alias_add")
     here.alice.submit(form, {"target": address, "last_day": "2020-01-31"})
@@ -113,15 +113,15 @@ def test_a_form_becomes_an_alias(flow: Deployment) -> None:
     flow.approve(card, here.bob)
     here.slack.wait_for(lambda: address in here.aliases())
     here.alice.close(here.window(here.alice, "note"))
-    # One's own are in a list.
+    # One's own requests are in a list.
     here.alice.submit(_form(flow, here.alice, "alias_remove"), {"target": address})
     here.slack.wait_for(lambda: address not in here.aliases())
 
 
 def test_the_home_tab_follows(flow: Deployment) -> None:
-    """It shows open requests to cancel, and those to approve; a guest sees neither."""
+    """The Home tab lists a person's open requests and those to approve, but not for a guest."""
     here, address = flow.here, fresh_address()
-    # It shows ten requests.
+    # The Home tab shows ten requests.
     requesters = {person.id: person for person in flow.premises.people}
     for one in flow.requests():
         if one.state is State.PENDING:
@@ -141,7 +141,7 @@ def test_the_home_tab_follows(flow: Deployment) -> None:
 
 
 def test_trouble_with_slack_is_answered_and_counted(flow: Deployment) -> None:
-    """A modal that Slack does not open is logged and counted, and the person is informed."""
+    """If Slack does not open a modal, the error is counted and the person is informed."""
     here = flow.here
     here.slack.faults.fail("views.open", status=503)
     flow.check_answer(here.bob, TEXTS["slack.unavailable"], lambda: here.bob.command("/email"))

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A company for the bots that these tests start and end."""
+"""A company for the bots that these tests start and stop."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ansible_collections.postroom.email.tests.support.company import Company, co
 
 @pytest.fixture(autouse=True)
 def root_log() -> Iterator[logging.Logger]:
-    """Give the root logger, and restore its handlers and level: commands configure it."""
+    """Provide the root logger, and restore the handlers and level that commands configure."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     yield root
@@ -30,7 +30,7 @@ def root_log() -> Iterator[logging.Logger]:
 
 @pytest.fixture(scope="module")
 def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Company]:
-    """Give the company."""
+    """Provide the company."""
     with company(tmp_path_factory.mktemp("company")) as found:
         yield found
 
@@ -39,11 +39,11 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Company]:
 def in_environment(
     here: Company, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> dict[str, object]:
-    """Put settings for a bot in this directory into the environment, and give them."""
+    """Set environment variables for a bot in this directory, and return the settings."""
     given = bot_settings(tmp_path, here.slack, here.mail, here.policy)
     for name, value in given.items():
         monkeypatch.setenv(f"{PREFIX}{name.upper()}", str(value))
-    # A start sets them; one that succeeds ends immediately.
+    # The `serve` command sets them. If it succeeds, it ends immediately.
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)
     monkeypatch.setattr(signal, "sigwait", lambda _signals: signal.SIGTERM)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The port to Slack's Web API: what it returns, and how it tells of trouble."""
+"""The client for Slack's Web API: what its methods return, and how it reports errors."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ HELLO = Message("Hello.")
 
 @pytest.fixture(scope="module")
 def slack() -> Iterator[Workspace]:
-    """Give a workspace."""
+    """Provide a workspace."""
     with Workspace() as found:
         yield found
 
 
 @pytest.fixture
 def slack_api(slack: Workspace) -> Iterator[SlackApi]:
-    """Give the port to it."""
+    """Provide a client for the workspace."""
     yield SlackApi(web_client(slack.bot_token, base_url=slack.base_url.rstrip("/")))
     slack.faults.clear()
 
 
 def test_messages_are_posted_changed_and_told(slack: Workspace, slack_api: SlackApi) -> None:
-    """A message is where it was said to be; new text takes the old blocks away."""
+    """A message is updated where it was posted, and a new text removes the old blocks."""
     alice = slack.person("alice")
     channel = slack.channel("news", alice)
     block = {"type": "section", "text": {"type": "mrkdwn", "text": "Hello."}}
@@ -56,7 +56,7 @@ def test_messages_are_posted_changed_and_told(slack: Workspace, slack_api: Slack
 def test_a_refused_token_is_kept_until_it_works_again(
     slack: Workspace, slack_api: SlackApi
 ) -> None:
-    """Readiness shows it, and asks again; other refusals say nothing of the token."""
+    """Readiness reports a refused token until Slack accepts it, but ignores other refusals."""
     transport = Mock(health=Mock(return_value=Health(works=True)))
     slack_api.client.token = "xoxb-revoked"
     with pytest.raises(SlackRejected):
@@ -72,7 +72,7 @@ def test_a_refused_token_is_kept_until_it_works_again(
 def test_a_window_is_updated_in_the_state_that_is_known(
     slack: Workspace, slack_api: SlackApi
 ) -> None:
-    """An update of what has changed meanwhile is refused; without a hash, it is not compared."""
+    """Slack refuses to update a modal that has changed meanwhile, unless no hash is given."""
     carol = slack.person("carol")
     opened = slack_api.open_view(slack.world.trigger(carol.id), modals.menu())
     changed = slack_api.update_view(opened, modals.working("One"))
@@ -97,7 +97,7 @@ def test_a_window_is_updated_in_the_state_that_is_known(
 def test_trouble_on_the_way_may_pass(
     slack: Workspace, slack_api: SlackApi, fault: str, options: dict[str, Any], delay: float | None
 ) -> None:
-    """It is an error of its own, after one try, with Slack's delay and nothing of the message."""
+    """A transient fault raises SlackUnavailable after one attempt, without the message's text."""
     channel = slack.channel("trouble")
     getattr(slack.faults, fault)("chat.postMessage", **options)
     with pytest.raises(SlackUnavailable) as caught:

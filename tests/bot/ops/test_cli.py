@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The commands other than serve, and all commands with wrong settings."""
+"""All commands except `serve`, and all commands with invalid settings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from postroom_common.database import Database
 
 EXAMPLE = str(ROOT / "bot" / "examples" / "policy.yml")
 WHO = ["explain", "--policy", EXAMPLE]
-#: Settings that a secret may be put into by mistake, and those that only a start finds wrong.
+#: Settings in which a secret may be put by mistake, and those that are only checked at the start.
 WRONG_PLACES = (
     *("mode", "replicas", "timeout", "log_level", "policy_file", "database", "api_url"),
     *("slack_bot_token", "slack_app_token", "awx_url", "awx_add_alias_template", "executor"),
@@ -35,13 +35,13 @@ WRONG_PLACES = (
 )
 WRONG_STARTS = ("policy_file", "admin_host")
 
-#: Runs a command, and returns its status, its output and its errors.
+#: A function that runs a command and returns its status, output and errors.
 Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
-    """Give the way to run a command in this process, in an empty folder."""
+    """Provide a function that runs a command in this process, in an empty folder."""
     monkeypatch.chdir(tmp_path)
 
     def command(*words: str) -> tuple[int, str, str]:
@@ -56,8 +56,8 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
 def test_mistakes_are_reported_together(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Those of settings, database and policy; other commands report the same."""
-    assert run("check-config") == (0, "No mistakes found.\n", "")
+    """Errors in the settings, the database and the policy are reported together."""
+    assert run("check-config") == (0, "No errors found.\n", "")
     file = tmp_path / "wrong.yml"
     file.write_text("version: 2\n")
     for name, value in (("POLICY_FILE", str(file)), ("DATABASE", "mysql://db/bot")):
@@ -81,11 +81,11 @@ def test_mistakes_are_reported_together(
 def test_a_configuration_is_checked_online(
     here: Company, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Channels are named as unchecked; a token that Slack refuses prevents the check."""
+    """The online check lists the channels as unchecked and fails if Slack refuses a token."""
     status, out, _ = run("check-config", "--online")
     assert status == 0
     assert f"channels.approvals {here.approvals}" in out
-    assert out.endswith("No mistakes found.\n")
+    assert out.endswith("No errors found.\n")
     monkeypatch.setenv(f"{PREFIX}SLACK_APP_TOKEN", "xapp-wrong")
     status, _, err = run("check-config", "--online")
     assert (status, "Slack refuses the Socket Mode connection" in err) == (2, True)
@@ -102,7 +102,7 @@ def test_a_configuration_is_checked_online(
 def test_a_service_that_can_not_be_used_is_one_line(
     run: Run, monkeypatch: pytest.MonkeyPatch, wrong: dict[str, str], remedy: str
 ) -> None:
-    """It names the setting to check, and the log adds nothing."""
+    """An unusable service is reported in one line that names the setting to check."""
     for name, value in wrong.items():
         monkeypatch.setenv(f"{PREFIX}{name.upper()}", value)
     status, out, err = run("check-config", "--online")
@@ -112,21 +112,21 @@ def test_a_service_that_can_not_be_used_is_one_line(
 
 @pytest.mark.usefixtures("in_environment")
 def test_ids_that_slack_does_not_know_are_named(here: Company, run: Run) -> None:
-    """All of them, each with its key in the policy; what Slack does not answer is no mistake."""
+    """IDs that Slack doesn't know are listed with their keys in the policy."""
     users = f"users: [{here.bob.id}"
     groups = f"usergroups: [{here.slack.usergroup(here.bob)}, S404]"
     policy = here.policy.replace(users, f"{groups}\n    users: [U99999999, {here.bob.id}")
     Path(os.environ[f"{PREFIX}POLICY_FILE"]).write_text(policy)
     status, out, _ = run("check-config", "--online")
     assert status == 1
-    assert "groups.mail-admins.users has the user U99999999" in out
-    assert "groups.mail-admins.usergroups has S404" in out
+    assert "groups.mail-admins.users lists the user U99999999" in out
+    assert "groups.mail-admins.usergroups lists S404" in out
     here.slack.faults.rate_limit("users.info", retry_after=5)
     assert "not all ids in the policy" in run("check-config", "--online")[1]
 
 
 @pytest.mark.usefixtures("in_environment")
-# Cheroot leaves a socket open where it can't listen.
+# Cheroot leaves a socket open if it can't listen.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize(
     ("command", "places"), [("check-config", WRONG_PLACES), ("serve", WRONG_STARTS)]
@@ -138,7 +138,7 @@ def test_a_misplaced_secret_is_not_shown(
     command: str,
     places: tuple[str, ...],
 ) -> None:
-    """A mistake is reported without the value of the setting."""
+    """An error message never contains the value of a setting, which may be a misplaced secret."""
     secrets = (here.slack.bot_token, here.mail.token, "https://me:db-pass-5521@host/x")
     for secret in secrets:
         for name in places:
@@ -151,7 +151,7 @@ def test_a_misplaced_secret_is_not_shown(
 
 @pytest.mark.usefixtures("in_environment")
 def test_an_operator_lists_and_cancels_requests(run: Run, tmp_path: Path) -> None:
-    """An ended request and an unknown one can't be cancelled; the audit names the operator."""
+    """An operator can list requests and cancel open ones, and the audit names the operator."""
     run("migrate")
     database, change = (
         Database(str(tmp_path / "bot.sqlite3")),
@@ -175,7 +175,7 @@ def test_an_operator_lists_and_cancels_requests(run: Run, tmp_path: Path) -> Non
 def test_reading_creates_no_database(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: list[str]
 ) -> None:
-    """A file that does not exist, or is no database, is named."""
+    """Commands that only read report a missing or invalid database file and don't create one."""
     file = tmp_path / "nope.sqlite3"
     monkeypatch.setenv(f"{PREFIX}DATABASE", str(file))
     status, _, err = run(*command)
@@ -190,7 +190,7 @@ def test_reading_creates_no_database(
 def test_the_audit_is_shown_in_part_or_as_a_whole(
     in_environment: dict[str, object], run: Run, tmp_path: Path
 ) -> None:
-    """All rows, those after one, or those of a request; streamed lines are compared with them."""
+    """The audit is shown in full, after a row or for a request, and checked with streamed lines."""
     assert run("migrate")[0] == run("migrate")[0] == 0
     database, at = Database(str(tmp_path / "bot.sqlite3")), datetime.now(UTC)
     for number in ("R-2222", "R-3333"):
@@ -212,7 +212,7 @@ def test_the_audit_is_shown_in_part_or_as_a_whole(
         cut.stdout.close()
         assert cut.communicate()[1] == b""
     assert rows("--after", "1") == rows("--request", "R-3333") == [2]
-    # An empty answer may as well be a typing error.
+    # An empty result might otherwise hide a typing error.
     assert run("audit", "show", "--request", "R-XXXX")[0] == 1
     lines, wrong = tmp_path / "audit.jsonl", tmp_path / "wrong.jsonl"
     lines.write_text(run("audit", "show")[1])
@@ -223,7 +223,7 @@ def test_the_audit_is_shown_in_part_or_as_a_whole(
 
 
 def test_mistakes_of_a_policy_have_their_lines(run: Run, tmp_path: Path) -> None:
-    """A policy can be checked without any settings."""
+    """A policy is checked without any settings, and its errors are reported with their lines."""
     file = tmp_path / "policy.yml"
     file.write_text("version: 1\nrulez: []\n")
     status, out, _ = run("check-config", "--policy", str(file))
@@ -240,14 +240,14 @@ def test_mistakes_of_a_policy_have_their_lines(run: Run, tmp_path: Path) -> None
     ],
 )
 def test_a_decision_is_explained(run: Run, words: list[str], said: str) -> None:
-    """The deciding rule is named."""
+    """The explanation of a decision names the rule that made it."""
     who = ["--mailbox", "alice@example.com", "--group", "mail-admins"]
     status, out, _ = run(*WHO, *who, *words)
     assert (status, said in out) == (0, True)
 
 
 def test_a_user_id_selects_what_the_policy_knows_of_a_person(run: Run, tmp_path: Path) -> None:
-    """Their pinned mailbox and the groups that list them; user groups are named as unknown."""
+    """A user ID selects the person's pinned mailbox and their groups in the policy."""
     rule = "- {name: admins-only, actions: [alias.add], groups: [mail-admins], automatic: true}"
     file = tmp_path / "policy.yml"
     file.write_text(Path(EXAMPLE).read_text().replace("rules:", f"rules:\n  {rule}", 1))
@@ -257,9 +257,7 @@ def test_a_user_id_selects_what_the_policy_knows_of_a_person(run: Run, tmp_path:
     other = ["alias", "add", "a@example.com", "to", "alice@example.com"]
     assert "known to own" not in run(*command, *other)[1]
     out = run(*WHO, "--user", "U024BE7LH", "--group", "contractors", "password")[1]
-    assert out.splitlines()[-1].startswith(
-        "Not checked: the members of the user groups of security"
-    )
+    assert out.splitlines()[-1].startswith("Not checked: the user groups of security")
 
 
 @pytest.mark.parametrize(
@@ -275,14 +273,14 @@ def test_a_user_id_selects_what_the_policy_knows_of_a_person(run: Run, tmp_path:
     ],
 )
 def test_what_needs_no_decision_is_not_explained(run: Run, words: list[str]) -> None:
-    """A mistake in the question is reported before it makes a decision look like another."""
+    """A question with an error is refused, so that it is not explained as a different question."""
     status, out, err = run(*WHO, *words)
     assert (status, out) == (2, "")
     assert err.startswith("postroom-bot: ")
 
 
 def test_the_manifest(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is the one for the given transport, as JSON."""
+    """The manifest is printed as JSON and matches the given transport."""
     status, out, _ = run("manifest")
     assert (status, json.loads(out)) == (0, manifest(socket_mode=True))
     url = "https://bot.example.com/slack/events"

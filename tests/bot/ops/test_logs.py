@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The log: one line an event, and no secret in any."""
+"""The log writes one line per event, and no line contains a secret."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ STYLES = pytest.mark.parametrize("style", ["json", "text"])
 
 
 def written(style: str, work: Callable[[], None]) -> list[str]:
-    """Return the lines that a log that says everything gets of some work."""
+    """Return the lines that some work writes to a log of the lowest level."""
     with redirect_stderr(io.StringIO()) as stream:
-        # They are closed otherwise.
+        # Otherwise they are closed.
         logging.getLogger().handlers[:] = []
         logs.configure(style=style, level="debug", secrets=[SECRET])
         work()
@@ -56,7 +56,7 @@ def written(style: str, work: Callable[[], None]) -> list[str]:
     ],
 )
 def test_secrets_are_hidden(style: str, secret: str) -> None:
-    """Wherever one appears in a message, an argument or an extra field."""
+    """A secret is redacted in a message, in an argument and in an extra field."""
 
     def work() -> None:
         own = logging.getLogger("postroom_bot.test")
@@ -74,7 +74,7 @@ def test_secrets_are_hidden(style: str, secret: str) -> None:
 
 
 def test_json_keeps_the_types_of_fields() -> None:
-    """Numbers and null stay what they are; other values become text."""
+    """Numbers and null keep their types in JSON logs, and other values become strings."""
     fields = {"status": 200, "ms": 1.5, "tenant": None, "path": Path("/healthz")}
     own = logging.getLogger("postroom_bot.test")
     (line,) = written("json", lambda: own.info("request", extra={"fields": fields}))
@@ -85,7 +85,7 @@ def test_json_keeps_the_types_of_fields() -> None:
 def test_an_exception_is_logged_by_its_kind_and_place(
     style: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its text may quote anything, so it is left out, also where the process or a thread ends."""
+    """An exception is logged with its type and location, but without its text."""
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)
 
@@ -108,7 +108,7 @@ def test_an_exception_is_logged_by_its_kind_and_place(
 
 
 def test_a_bug_in_a_listener_is_logged_and_answered() -> None:
-    """A person gets an answer whatever Slack waits for; the log has no text of the error."""
+    """A bug in a listener is logged without the error's text, and the person gets an answer."""
     context = BoltContext()
     waits = BoltResponse(status=200)
     bodies: list[tuple[dict[str, Any], BoltResponse | None]] = [
@@ -144,12 +144,12 @@ def test_a_bug_in_a_listener_is_logged_and_answered() -> None:
 def test_only_warnings_of_others_are_let_through(
     style: str, request: pytest.FixtureRequest
 ) -> None:
-    """Slack's libraries log payloads at debug and info."""
+    """Only warnings of Slack's libraries are logged, because lower levels contain payloads."""
 
     def work() -> None:
         for name in ("slack_bolt.App", "slack_sdk.web", "httpx", "slack_bolt.postroom:x"):
             logger = logging.getLogger(name)
-            # Other tests look at what these log.
+            # Other tests check what these loggers log.
             request.addfinalizer(partial(logger.setLevel, logger.level))
             logger.setLevel(logging.DEBUG)
             logger.debug("payload")

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The process: started, ready, reloaded, ended, refused, and doubled."""
+"""The bot's process: start, readiness, reload, shutdown, refused starts and a second process."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ AWX = {
 }
 
 
-# Cheroot leaves a socket open where it can't listen.
+# Cheroot leaves a socket open if it can't listen.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
@@ -59,7 +59,7 @@ def test_what_prevents_a_start_is_one_sentence(
     wrong: dict[str, str],
     sentence: str,
 ) -> None:
-    """It is on standard error, without a traceback or a secret; the status is 2."""
+    """A failed start prints one sentence without a traceback or secret, and exits with status 2."""
     for name, value in wrong.items():
         monkeypatch.setenv(f"{PREFIX}{name.upper()}", value)
     assert main(["serve"]) == 2
@@ -72,7 +72,7 @@ def test_what_prevents_a_start_is_one_sentence(
 
 @pytest.mark.full
 def test_a_bot_without_a_replica_ends_well(here: Company, tmp_path: Path) -> None:
-    """A second process over its file is refused; SIGTERM ends with status 0, without a warning."""
+    """A second process on the same SQLite file is refused, and SIGTERM ends the first cleanly."""
     options = {"log_level": "debug"}
     with running_bot(tmp_path, here.slack, here.mail, here.policy, settings=options) as bot:
         assert bot.slack_url == ""
@@ -88,7 +88,7 @@ def test_a_bot_without_a_replica_ends_well(here: Company, tmp_path: Path) -> Non
 
 @pytest.mark.full
 def test_a_policy_is_reloaded(here: Company, tmp_path: Path) -> None:
-    """A good one comes into force; a bad one is logged, and the earlier one stays in force."""
+    """A reload applies a valid policy, and an invalid one does not replace the previous policy."""
     with running_bot(tmp_path, here.slack, here.mail, here.policy) as bot:
         bot.policy_file.write_text("version: 2\n")
         bot.reload()
@@ -98,7 +98,7 @@ def test_a_policy_is_reloaded(here: Company, tmp_path: Path) -> None:
         bot.policy_file.write_text(here.policy.replace("requests_per_day: 1000", ""))
         bot.reload()
         here.slack.wait_for(lambda: bot.readiness()[1]["policy"] == "ok")
-        # A signal is heeded right after another.
+        # A second signal is handled right after the first.
         bot.process.send_signal(signal.SIGHUP)
         bot.process.send_signal(signal.SIGTERM)
         assert bot.process.wait(60) == 0
@@ -106,7 +106,7 @@ def test_a_policy_is_reloaded(here: Company, tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_http_requests_under_way_are_answered_before_the_end(here: Company, tmp_path: Path) -> None:
-    """A command that came just before SIGTERM has its acknowledgement and its row."""
+    """A command that arrives just before SIGTERM is acknowledged and stored."""
     with running_bot(tmp_path, here.slack, here.mail, here.policy, mode="http") as bot:
         here.slack.deliver_over_http(bot.slack_url)
         try:
@@ -122,7 +122,7 @@ def test_http_requests_under_way_are_answered_before_the_end(here: Company, tmp_
 
 @pytest.mark.full
 def test_a_bot_that_starts_logs_what_it_finds(here: Company, tmp_path: Path) -> None:
-    """It starts anyway, and is ready; the mail service's answer shows."""
+    """The bot starts despite a refused token or an unknown user group, and logs both."""
     wrong = {"api_token": "wrong"}
     policy = here.policy.replace("users: [", "usergroups: [S404]\n    users: [")
     with running_bot(tmp_path, here.slack, here.mail, policy, settings=wrong) as bot:
@@ -133,7 +133,7 @@ def test_a_bot_that_starts_logs_what_it_finds(here: Company, tmp_path: Path) -> 
 
 
 def test_a_crash_of_the_main_thread_ends_the_process(in_environment: dict[str, object]) -> None:
-    """An error in one step leaves out none of the others, and no thread keeps the process."""
+    """A crash of the main thread ends the process, even if a shutdown step fails."""
     program = """
 import signal, sys, threading
 from postroom_bot.cli import main
@@ -161,6 +161,6 @@ sys.exit(main(["serve"]))
 
 
 def test_a_second_signal_is_ignored() -> None:
-    """SIGTERM during the end does not kill the process."""
+    """A second SIGTERM during the shutdown does not kill the process."""
     with app._signals_blocked():
         signal.raise_signal(signal.SIGTERM)

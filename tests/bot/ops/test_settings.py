@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Settings: their sources, and that all errors are reported together, without values."""
+"""The sources of settings, and the errors, which are reported together and without values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GOOD = {
 
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Remove all settings of the environment in which the tests run."""
+    """Remove all of the bot's settings from the environment of the tests."""
     for name in os.environ:
         if name.upper().startswith(config.PREFIX):
             monkeypatch.delenv(name)
@@ -34,7 +34,7 @@ def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def give(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
-    """Put settings into the environment."""
+    """Set settings as environment variables."""
     for name, value in values.items():
         monkeypatch.setenv(config.variable(name), value)
 
@@ -47,7 +47,7 @@ def mistakes() -> tuple[str, ...]:
 
 
 def test_defaults_are_safe(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The required settings are enough, and the bot only listens on the loopback address."""
+    """With only the required settings, the bot listens on nothing but the loopback address."""
     give(monkeypatch, **GOOD)
     found = load()
     assert (found.mode, found.executor, found.replicas) == ("socket", "mail", 1)
@@ -58,7 +58,7 @@ def test_defaults_are_safe(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_variables_come_before_secrets_and_those_before_the_file(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Each source takes precedence over the next."""
+    """Environment variables take precedence over secret files, and both over the settings file."""
     file = tmp_path / "bot.yml"
     file.write_text("".join(f"{name}: {value}-file\n" for name, value in GOOD.items()))
     for name in ("slack_bot_token", "api_token"):
@@ -72,7 +72,7 @@ def test_variables_come_before_secrets_and_those_before_the_file(
 
 
 def test_all_missing_settings_are_reported_together() -> None:
-    """Each sentence names the setting and its variable."""
+    """All missing settings are reported together, each with its environment variable."""
     *found, file, secrets = mistakes()
     assert "POSTROOM_BOT_CONFIG" in file
     assert "secret files" in secrets
@@ -84,7 +84,7 @@ def test_all_missing_settings_are_reported_together() -> None:
 def test_mistakes_with_secret_files_are_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A folder that does not exist, and a file that belongs to no setting."""
+    """Missing folders of secrets, and secret files that belong to no setting, are reported."""
     give(monkeypatch, **{name: text for name, text in GOOD.items() if name != "api_token"})
     folder = tmp_path / "credentials"
     monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(folder))
@@ -117,7 +117,7 @@ def test_mistakes_with_secret_files_are_named(
         ({"timeout": "soon"}, "timeout (POSTROOM_BOT_TIMEOUT): "),
         ({"validate_certs": "si"}, "validate_certs (POSTROOM_BOT_VALIDATE_CERTS): "),
         ({"mode": "mail"}, "mode (POSTROOM_BOT_MODE): Input should be 'socket' or 'http'."),
-        ({"mail_host": "https://mail.example.com"}, "Must be a host name alone, such as mail."),
+        ({"mail_host": "https://mail.example.com"}, "Must be only a host name, such as mail."),
         ({"executor": "awx"}, "awx_url (POSTROOM_BOT_AWX_URL): Required if executor is awx"),
         ({"lease": "30"}, "lease (POSTROOM_BOT_LEASE): Must be longer than timeout"),
         ({"config": "nowhere.yml"}, "nowhere.yml can't be read"),
@@ -126,13 +126,13 @@ def test_mistakes_with_secret_files_are_named(
 def test_a_mistake_has_a_sentence(
     monkeypatch: pytest.MonkeyPatch, given: dict[str, str], sentence: str
 ) -> None:
-    """It names the setting, its variable and the remedy, and redaction hides no part of it."""
+    """An error names the setting, its variable and the remedy, and redaction hides none of them."""
     give(monkeypatch, **{**GOOD, **given})
     assert sentence in Redactor()(" ".join(mistakes()))
 
 
 def test_awx_has_one_kind_of_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Either a token or a user with a password."""
+    """AWX requires either a token, or a user name and a password, but not both."""
     templates = {f"awx_{name}_template": "7" for name in ("add_alias", "remove_alias", "forwarder")}
     awx = {"executor": "awx", "awx_url": "https://awx.example.com", **templates}
     give(monkeypatch, **GOOD, **awx)
@@ -147,7 +147,7 @@ def test_awx_has_one_kind_of_credentials(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_file_that_is_not_a_mapping(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str
 ) -> None:
-    """It is one error, without the text of the file; unknown variables are reported too."""
+    """A settings file that is not a mapping is one error, which does not quote the file."""
     file = tmp_path / "bot.yml"
     file.write_text(text)
     monkeypatch.setenv("POSTROOM_BOT_STRAY", "1")
@@ -156,7 +156,7 @@ def test_a_file_that_is_not_a_mapping(
 
 
 def test_secrets_are_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Settings hide them in all representations, and list them for redaction in the log."""
+    """Secret settings are hidden in all representations, and are listed for redaction."""
     give(monkeypatch, **GOOD, database="postgresql://bot:db-secret@db/bot")
     found = load()
     assert "-secret" not in f"{found!r} {found}"

@@ -21,11 +21,14 @@ BASE: dict[str, Any] = {
 
 
 def data_of(*rules: Mapping[str, Any], **more: Any) -> dict[str, Any]:
-    """Return a policy's data with these rules; one without a name is named by its number."""
+    """Return a policy's data with these rules.
+
+    A rule without a name is named after its position.
+    """
     named = [{"name": f"rule-{n}", **rule} for n, rule in enumerate(rules, 1)]
     return {**BASE, "rules": named, **more}
 
 
 def policy_of(*rules: Mapping[str, Any], **more: Any) -> Policy:
-    """Return a policy with these rules, without the checks that a file goes through."""
+    """Return a policy with these rules, without the checks that apply to a file."""
     return Policy.model_validate(data_of(*rules, **more))

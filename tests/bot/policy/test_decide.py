@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Decisions: built-in controls, the first matching rule, floors, and how they are explained."""
+"""Decisions: built-in controls, the first matching rule, minimum approvals and explanations."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ ALL_AUTOMATIC = ({"name": "all", **AUTOMATIC}, {"name": "b", "reserved": True, *
 
 
 def adding(target: str, mailbox: str | None = None) -> Change:
-    """Return the request to add an alias."""
+    """Return the change that adds an alias."""
     return Change(Action.ALIAS_ADD, target, mailbox)
 
 
 def forwarding(target: str, *destinations: str) -> Change:
-    """Return the request to add a forwarder."""
+    """Return the change that adds a forwarder."""
     return Change(Action.FORWARD_ADD, target, destinations=destinations)
 
 
@@ -73,14 +73,14 @@ def rule_of(person: Person, change: Change, *rules: dict[str, Any], facts: Facts
 def test_built_in_controls_come_before_all_rules(
     change: Change, person: Person, facts: Facts, rule: str
 ) -> None:
-    """Each one denies, although the policy allows everything."""
+    """Each built-in control denies a change even if the policy allows everything."""
     decision = decide(OPEN, person, change, facts)
     assert (decision.verdict, decision.rule) == (Verdict.DENY, rule)
     assert decision.reason.code in reason_texts.TEXTS
 
 
 def test_limits_allow_what_is_just_below_them() -> None:
-    """The limit on aliases counts for additions only, and only when the number is known."""
+    """A person just below a limit may continue, and the alias limit only applies to additions."""
     facts = replace(FACTS, open_requests=4, requests_today=19, alias_count=19)
     assert decide(OPEN, ALICE, X, facts).verdict is Verdict.ALLOW
     removal = Change(Action.ALIAS_REMOVE, "x@example.com")
@@ -89,7 +89,7 @@ def test_limits_allow_what_is_just_below_them() -> None:
 
 
 def test_a_tombstone_keeps_an_address_from_others_only() -> None:
-    """The last owner may have it back, and anyone may remove one."""
+    """A reserved address is only available to its last owner, but anyone may remove it."""
     facts = replace(FACTS, kept_for="alice@example.com")
     assert decide(OPEN, ALICE, X, facts).verdict is Verdict.ALLOW
     assert rule_of(ALICE, adding(X.target, "bob@example.com"), AUTOMATIC, facts=facts) == (
@@ -134,14 +134,14 @@ def test_a_tombstone_keeps_an_address_from_others_only() -> None:
 def test_a_rule_applies_where_its_conditions_are_met(
     condition: dict[str, Any], fits: Change, does_not: Change
 ) -> None:
-    """Each condition separates two requests."""
+    """A rule applies only if each of its conditions is met."""
     rule = {**condition, "approvals": {"admins": 2}}
     assert rule_of(ALICE, fits, rule) == "rule-1"
     assert rule_of(ALICE, does_not, rule) in {"<default>", "<reserved>"}
 
 
 def test_denying_rules_come_first_and_then_the_first_match() -> None:
-    """A stricter or a more lenient rule after the one that decides counts for nothing."""
+    """Denying rules come first, and of the other rules only the first match counts."""
     password = {"actions": ["password"], "deny": "a"}
     policy = policy_of(AUTOMATIC, password, {"deny": "b"}, {"deny": "c"})
     decision = decide(policy, ALICE, X, FACTS)
@@ -155,7 +155,7 @@ def test_denying_rules_come_first_and_then_the_first_match() -> None:
 
 
 def test_a_rule_applies_to_its_groups_and_names() -> None:
-    """Others get the default, which denies; only a denying rule means reserved names too."""
+    """A rule applies only to its groups and names, and all other requests are denied by default."""
     rule = {"groups": ["security", "admins"], **AUTOMATIC}
     assert rule_of(ADMIN, X, rule) == "rule-1"
     decision = decide(policy_of(rule), ALICE, X, FACTS)
@@ -177,7 +177,7 @@ def test_a_rule_applies_to_its_groups_and_names() -> None:
     ],
 )
 def test_a_floor_raises_an_automatic_rule_to_two_approvals(change: Change, warning: str) -> None:
-    """The policy's approvers are asked, and their card has the reason."""
+    """Sensitive changes that a rule allows automatically still require two approvals."""
     decision = decide(OPEN, ALICE, change, FACTS)
     assert decision.verdict is Verdict.NEEDS_APPROVAL
     assert decision.quorum == (Quorum("admins", 2),)
@@ -191,7 +191,7 @@ def test_a_floor_raises_an_automatic_rule_to_two_approvals(change: Change, warni
 
 
 def test_a_floor_adds_what_is_missing_to_the_first_group() -> None:
-    """A rule that needs two or more approvals already is left as it is."""
+    """Missing approvals are added to the rule's first group, unless the rule has enough."""
     for approvals, quorum in (
         ({"security": 1}, (Quorum("security", 2),)),
         ({"security": 3}, (Quorum("security", 3),)),
@@ -205,7 +205,7 @@ def test_a_floor_adds_what_is_missing_to_the_first_group() -> None:
 
 
 def test_ones_own_password_needs_no_approval() -> None:
-    """Not for a sensitive name either; for a reserved one it does."""
+    """A person's own password needs no approval, unless the mailbox has a reserved name."""
     for local, verdict in (
         ("alice", Verdict.ALLOW),
         ("ceo", Verdict.ALLOW),
@@ -217,7 +217,7 @@ def test_ones_own_password_needs_no_approval() -> None:
 
 
 def test_a_decision_has_the_digest_of_its_policy() -> None:
-    """A change of it changes the digest; a card goes to the first group's or the common channel."""
+    """A decision records the digest of its policy, and its card goes to the right channel."""
     digest = decide(OPEN, ALICE, X, FACTS).policy_digest
     data = data_of(*ALL_AUTOMATIC)
     assert digest == Policy.model_validate({key: data[key] for key in reversed(data)}).digest
@@ -237,27 +237,27 @@ CONTROLS = ["<person>", "<identity>", "<invalid>", "<domain>", "<tombstone>", "<
 
 
 def test_an_explanation_lists_each_step_to_the_decision() -> None:
-    """The decision and its warnings come first, then each step, then the rules not reached."""
+    """An explanation shows the decision with its warnings, each step, and the rules not reached."""
     change = adding("payroll@example.com")
     lines = explain(policy_of(*RULES), ALICE, change, FACTS, plain_reason_text)
     assert lines[0].startswith("Allowed with approvals by own-alias: It needs 2 approvals")
     assert ("payroll@example.com" in lines[1], lines[2]) == (True, "")
     steps = [line.split(": ", 2)[:2] for line in lines[3:9]]
     assert [name for name, _ in steps] == CONTROLS
-    # A file alone has no facts about the person, the address or the limits.
+    # The policy file alone has no facts about the person, the address or the limits.
     assert [said for _, said in steps] == [
         *("Assumed", "Passed", "Passed", "Passed", "Assumed", "Assumed")
     ]
     assert lines[9:] == [
-        "closed: Does not fit: the person is not in security.",
-        "own-password: Does not fit: it is for password.",
-        f"own-alias: Fits. {lines[0].partition(': ')[2]}",
+        "closed: Does not match: the person is not in security.",
+        "own-password: Does not match: the rule is for password.",
+        f"own-alias: Matches. {lines[0].partition(': ')[2]}",
         "Not reached: rest.",
     ]
 
 
 def test_an_explanation_ends_where_the_decision_is_made() -> None:
-    """At the control that denies, or at the default after every rule with its unmet conditions."""
+    """An explanation ends with the control that denies, or with the default after all rules."""
     lines = explain(policy_of(*RULES), ALICE, adding("x@example.net"), FACTS, plain_reason_text)
     assert lines[0].startswith("Denied by <domain>: ")
     assert [line.partition(":")[0] for line in lines[2:6]] == CONTROLS[:4]
@@ -267,7 +267,7 @@ def test_an_explanation_ends_where_the_decision_is_made() -> None:
         policy_of({**rule, "reserved": True, **AUTOMATIC}), ALICE, X, FACTS, plain_reason_text
     )
     assert [line.partition(":")[0] for line in lines[-2:]] == ["rule-1", "<default>"]
-    for condition in ("password", "other mailboxes", "*.org", "a@*", "reserved"):
+    for condition in ("password", "does not own", "*.org", "a@*", "reserved"):
         assert condition in lines[-2]
 
 
@@ -307,7 +307,7 @@ changes_made = st.builds(
     mailbox=st.none() | addresses,
     destinations=st.lists(addresses, max_size=2).map(tuple),
 )
-# What hides a name from a reader or a comparison; some of it is not even an address.
+# Ways to hide a name from a reader or a comparison. Some of the results are not even addresses.
 HOMOGLYPHS = str.maketrans("aceiopsxy", "асеіорѕху")  # noqa: RUF001 - that is the point
 LOOKS = str.maketrans("abeilost", "48311057")
 DISGUISES: dict[str, Callable[[str], str]] = {
@@ -328,7 +328,7 @@ DISGUISES: dict[str, Callable[[str], str]] = {
 
 @pytest.mark.parametrize("way", DISGUISES)
 def test_no_disguise_gets_a_reserved_name_without_two_approvals(way: str) -> None:
-    """Neither as it was typed nor as the bot reads it, although the policy allows everything."""
+    """A disguised reserved name still needs two approvals, even if the policy allows it."""
     policy = policy_of(*ALL_AUTOMATIC)
     for name, action in itertools.product(sorted(RESERVED), Action):
         typed = f"{DISGUISES[way](name)}@example.com"
@@ -350,9 +350,9 @@ def test_no_disguise_gets_a_reserved_name_without_two_approvals(way: str) -> Non
 def test_decisions_of_any_policy(
     found: list[dict[str, Any]], person: Person, change: Change
 ) -> None:
-    """Another owner's password and mail that leaves need two approvals from the policy's groups.
+    """Under any policy, passwords for others and forwarding outside need two approvals.
 
-    The explanation names the rule that decides.
+    The explanation names the deciding rule.
     """
     policy = policy_of(*found)
     decision = decide(policy, person, change, FACTS)

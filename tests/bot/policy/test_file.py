@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Policy files, their schema and their meaning: each mistake is reported with line and remedy."""
+"""Policy files: their schema and meaning, and errors with a line and a remedy."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ rules:
     automatic: true
 """
 RULE = "rules.own-password"
-#: A part of the file above, what replaces it, and the line, the key and a word of the problem.
+#: A part of the file above, its replacement, and the line, the key and a word of the problem.
 MISTAKES = [
     ("version: 1", "version: '1'", 1, "version", "Must be 1"),
     ("approvers: admins\n", "", 1, "approvers", "required"),
@@ -51,8 +51,8 @@ MISTAKES = [
     ("own: true", "own: 1", 11, f"{RULE}.own", "true or false"),
     ("own: true", "own:", 11, f"{RULE}.own", "missing or invalid"),
     ("C024BE91L", "#mail", 7, "channels.approvals", "# begins a comment"),
-    ("own: true", "won: true", 11, f"{RULE}.won", "Unknown key. The keys here are"),
-    ("own: true", "colour: true", 11, f"{RULE}.colour", "Unknown key. The keys here are"),
+    ("own: true", "won: true", 11, f"{RULE}.won", "Unknown key. The valid keys are"),
+    ("own: true", "colour: true", 11, f"{RULE}.colour", "Unknown key. The valid keys are"),
     ("own: true", "own: true\n    own: false", 12, f"{RULE}.own", "twice"),
     ("own: true", "3: true", 11, f"{RULE}.3", "key must be a string"),
     ("own: true", "? [a]\n    : 1", 11, f"{RULE}.?", "key must be a string"),
@@ -69,7 +69,7 @@ MISTAKES = [
     ("rules:", "requests: {tombstone: 9 d}\nrules:", 8, "requests.tombstone", "such as 24h"),
     ("rules:", "identity: {pinned: {U1BC: al}}\nrules:", 8, "identity.pinned.U1BC", "'al'"),
 ]
-#: Files that are refused as a whole.
+#: Files that are refused completely.
 BROKEN = [
     ("# only a comment\n", None, "is empty"),
     ("a:\n\tb: 1\n", 2, "not tabs"),
@@ -83,7 +83,7 @@ BROKEN = [
 
 
 def problems_of(text: str) -> list[Problem]:
-    """Return what is wrong with a file."""
+    """Return the problems in a file."""
     try:
         parse(text)
     except PolicyError as error:
@@ -92,7 +92,7 @@ def problems_of(text: str) -> list[Problem]:
 
 
 def test_the_example_is_valid_with_and_without_a_byte_order_mark(tmp_path: Path) -> None:
-    """Editors on some systems write one; a file may hold the needed keys alone."""
+    """The example policy is valid with and without a byte order mark, which some editors write."""
     path = tmp_path / "policy.yml"
     path.write_text(EXAMPLE, "utf-8-sig")
     assert load(path) == load(repository.ROOT / "bot/examples/policy.yml")
@@ -109,7 +109,7 @@ def test_the_example_is_valid_with_and_without_a_byte_order_mark(tmp_path: Path)
 def test_a_mistake_is_reported_with_its_line_and_key(
     right: str, wrong: str, line: int, where: str, text: str
 ) -> None:
-    """One mistake is one problem."""
+    """Each error is reported as one problem with its line and key."""
     assert right in GOOD
     [problem] = problems_of(GOOD.replace(right, wrong, 1))
     assert (problem.line, problem.where) == (line, where)
@@ -118,19 +118,19 @@ def test_a_mistake_is_reported_with_its_line_and_key(
 
 @pytest.mark.parametrize(("source", "line", "text"), BROKEN)
 def test_a_file_that_is_not_plain_yaml_is_refused(source: str, line: int | None, text: str) -> None:
-    """One problem has the reason, with the line if there is one."""
+    """A file that is not plain YAML is refused with one problem that states the reason."""
     [problem] = problems_of(source)
     assert (problem.line, problem.where) == (line, "")
     assert text in problem.text
 
 
 def test_a_policy_of_the_first_release_is_valid() -> None:
-    """It is the example of that release."""
+    """The example policy of the first release is still valid."""
     assert parse(repository.read("tests/bot/policy/first_release.yml")).rules
 
 
 def test_all_mistakes_are_reported_together() -> None:
-    """They come in the order of their lines."""
+    """All errors are reported together, in the order of their lines."""
     source = GOOD
     for right, wrong in [("version: 1", "version: 2"), ("C024BE91L", "mail"), ("own:", "won:")]:
         source = source.replace(right, wrong)
@@ -141,7 +141,7 @@ def test_all_mistakes_are_reported_together() -> None:
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    """A missing file, one that is too large, and one that is not text."""
+    """An error names the file if it is missing, too large or not text."""
     path = tmp_path / "policy.yml"
     for raw, text in (
         (None, "No such file or directory"),
@@ -169,7 +169,7 @@ def keys() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def test_the_published_schema_is_the_model_s() -> None:
-    """It is valid, its address is the one that the example names, and the reference page has it."""
+    """The published schema and its reference page match the model."""
     assert (
         repository.read("schemas/policy.schema.json")
         == json.dumps(policy_reference.schema(), indent=2) + "\n"
@@ -182,7 +182,7 @@ def test_the_published_schema_is_the_model_s() -> None:
 
 
 def test_each_key_has_a_description_and_valid_examples() -> None:
-    """No object allows unknown keys, so that an editor marks what is misspelled."""
+    """Each key in the schema has a description and examples, and unknown keys are not allowed."""
     for key, about in keys():
         assert about["description"], key
         for example in about["examples"]:
@@ -195,7 +195,7 @@ JUNK: list[Any] = [True, False, 0, 7, 11, "x", "X!", "24h", "U024BE7LH", [], {},
 
 
 def paths(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the path to every part of data."""
+    """Yield the path to every part of the data."""
     yield path
     if isinstance(data, dict | list):
         for key, value in data.items() if isinstance(data, dict) else enumerate(data):
@@ -205,7 +205,7 @@ def paths(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 @settings(max_examples=150, deadline=None)
 @given(st.sampled_from([path for path in paths(DATA) if path]), st.sampled_from([*JUNK, None]))
 def test_the_schema_and_the_reader_accept_the_same(path: tuple[Any, ...], value: Any) -> None:
-    """With any part of the example replaced or, for None, removed; each problem has a line."""
+    """The schema and the reader agree if any part of the example is replaced or removed."""
     data = copy.deepcopy(DATA)
     parent = functools.reduce(operator.getitem, path[:-1], data)
     if value is None:
@@ -217,7 +217,7 @@ def test_the_schema_and_the_reader_accept_the_same(path: tuple[Any, ...], value:
     try:
         Policy.model_validate(data)
     except ValidationError:
-        # The reader alone checks whether names are valid names.
+        # Only the reader checks whether names are valid.
         assert not valid or {"pinned", "domains"} & set(path)
     else:
         assert valid
@@ -232,7 +232,7 @@ ONE_ADMIN = {**GROUPS, "admins": {"users": ["U00000001"]}}
 
 
 def wrong(*rules: dict[str, Any], **more: Any) -> list[tuple[str, str]]:
-    """Return the mistakes in a policy: the dotted path and the sentence of each."""
+    """Return the path and the sentence of each error in a policy."""
     found = cross_key_problems(policy_of(*(rules or [PASSWORD]), **more))
     return [(".".join(map(str, way)), text) for way, text in found]
 
@@ -248,7 +248,7 @@ def wrong(*rules: dict[str, Any], **more: Any) -> list[tuple[str, str]]:
         ({"groups": {**GROUPS, "everyone": {"users": ["U111"]}}}, "groups.everyone", "built in"),
         ({"groups": {**GROUPS, "empty": {}}}, "groups.empty", "no members"),
         ({"approvers": "nobody"}, "approvers", "no group nobody. The groups are: everyone, admins"),
-        ({"groups": ONE_ADMIN}, "approvers", "2 approvals of admins"),
+        ({"groups": ONE_ADMIN}, "approvers", "2 approvals from admins"),
         (
             {"requests": {"remind_after": "1d", "expire_after": "24h"}},
             "requests.remind_after",
@@ -259,7 +259,7 @@ def wrong(*rules: dict[str, Any], **more: Any) -> list[tuple[str, str]]:
 def test_a_mistake_in_a_section_is_reported_at_its_key(
     more: dict[str, Any], way: str, text: str
 ) -> None:
-    """Identities, groups, approvers and times fit each other."""
+    """An error in the identities, groups, approvers or times is reported at its key."""
     [(found, said)] = wrong(**more)
     assert found == way
     assert text in said
@@ -281,28 +281,30 @@ def test_a_mistake_in_a_section_is_reported_at_its_key(
 def test_a_mistake_in_a_rule_is_reported_at_its_key(
     rule: dict[str, Any], way: str, text: str
 ) -> None:
-    """Groups exist and are large enough, conditions apply, and the effect is possible."""
+    """An error in a rule's groups, conditions or effect is reported at its key."""
     [(found, said)] = wrong(rule)
     assert found == f"rules.0.{way}"
     assert text in said
 
 
 def test_a_group_must_be_large_enough_for_the_floor() -> None:
-    """A floor can raise one approval to two; a user group may have any number of members."""
+    """A group must be large enough for the minimum of two approvals, unless it is a user group."""
     groups = {**GROUPS, "boss": {"users": ["U00000009", "U00000009"]}}
     [(found, said)] = wrong({**ALIAS, "automatic": None, "approvals": {"boss": 1}}, groups=groups)
     assert found == "rules.0.approvals.boss"
-    assert said.startswith("2 approvals of boss can be required here, but the group has 1 member.")
+    assert said.startswith(
+        "2 approvals from boss may be required here, but the group has 1 member."
+    )
     own_password = {**PASSWORD, "automatic": None, "approvals": {"boss": 1}}
     assert not wrong(own_password, groups=groups)
     assert not wrong({"approvals": {"security": 10}})
     assert not wrong({"approvals": {"everyone": 10}})
     [(_, said)] = wrong({**own_password, "groups": ["boss"]}, groups=groups)
-    assert said.startswith("1 approval of boss can be required here, but the group has 1 member.")
+    assert said.startswith("1 approval from boss may be required here, but the group has 1 member.")
 
 
 def test_a_requester_does_not_count_as_an_approver() -> None:
-    """A group needs one more member where all requesters are in it, and only there."""
+    """A group needs one more member if all requesters belong to it."""
     groups = {**GROUPS, "two": {"users": ["U00000001", "U00000002"]}}
     three = {**GROUPS, "two": {"users": ["U00000001", "U00000002", "U00000003"]}}
     for rule in (
@@ -313,7 +315,7 @@ def test_a_requester_does_not_count_as_an_approver() -> None:
         [(found, said)] = wrong({**rule, "groups": ["two"]}, groups=groups)
         assert found == "rules.0.approvals.two"
         assert said.startswith(
-            "2 approvals of two can be required here, but the group has 2 members"
+            "2 approvals from two may be required here, but the group has 2 members"
         )
         assert "All requesters" in said
         for askers in (["everyone"], ["admins"], ["two", "security"]):
@@ -322,7 +324,7 @@ def test_a_requester_does_not_count_as_an_approver() -> None:
 
 
 def test_approvers_groups_and_rule_names_are_checked() -> None:
-    """Approvers of automatic rules as others; groups are listed once; a name means one rule."""
+    """The approvers of automatic rules, duplicate groups and duplicate rule names are checked."""
     groups = {**GROUPS, "admins": {"users": ["U00000001", "U00000002"]}}
     [(found, said)] = wrong({**ALIAS, "groups": ["admins"]}, groups=groups)
     assert found == "approvers"

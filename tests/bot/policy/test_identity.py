@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whose mailbox is whose, who may not use the bot, and which names are reserved."""
+"""Who owns a mailbox, who may not use the bot, and which names are reserved."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def profile(email: str | None = "bob@example.com", **more: Any) -> dict[str, Any
 
 
 def test_a_pinned_mailbox_takes_precedence() -> None:
-    """Over the Slack profile, also right after a change of it; a user has the name they chose."""
+    """A pinned mailbox takes precedence over the Slack profile, even after the profile changed."""
     changed = profile("other@example.com", id="U0000000A", is_email_confirmed=False)
     assert own_mailbox(BOTH, changed, NOW, NOW) == ("boss@example.com", None)
     assert own_mailbox(PINNED_ONLY, changed, None, NOW) == ("boss@example.com", None)
@@ -47,7 +47,7 @@ def test_a_pinned_mailbox_takes_precedence() -> None:
 
 
 def test_a_confirmed_address_in_a_listed_domain_is_accepted() -> None:
-    """However it is written; without slack_email in the policy, none is."""
+    """A confirmed address in a listed domain is accepted in any spelling."""
     assert own_mailbox(BOTH, profile("Bob@Example.COM"), None, NOW) == ("bob@example.com", None)
     mailbox, obstacle = own_mailbox(PINNED_ONLY, profile(), None, NOW)
     assert mailbox is None
@@ -66,7 +66,7 @@ def test_a_confirmed_address_in_a_listed_domain_is_accepted() -> None:
     ],
 )
 def test_a_doubtful_address_is_not_accepted(about: dict[str, Any], code: str) -> None:
-    """The obstacle names the reason and whom to ask, and never another user's address."""
+    """The refusal of a doubtful address states whom to ask, but no other user's address."""
     mailbox, obstacle = own_mailbox(BOTH, about, None, NOW)
     assert mailbox is None
     assert obstacle == Reason(code, {"approvers": "admins"})
@@ -74,7 +74,7 @@ def test_a_doubtful_address_is_not_accepted(about: dict[str, Any], code: str) ->
 
 @pytest.mark.parametrize(("hours", "counts"), [(0, False), (71.99, False), (72, True), (99, True)])
 def test_a_changed_address_has_to_cool_down(hours: float, *, counts: bool) -> None:
-    """It counts from the end of the cool-down on; until then the obstacle names that time."""
+    """A changed address counts only after the cool-down, whose end the reason states."""
     mailbox, obstacle = own_mailbox(BOTH, profile(), NOW - timedelta(hours=hours), NOW)
     assert (mailbox == "bob@example.com") is counts
     ends = NOW + timedelta(hours=72 - hours)
@@ -102,13 +102,13 @@ def test_a_changed_address_has_to_cool_down(hours: float, *, counts: bool) -> No
 def test_only_members_of_the_workspace_may_use_the_bot(
     more: dict[str, Any], code: str | None
 ) -> None:
-    """In an organisation, a member may belong to several workspaces."""
+    """Only full members of the workspace may use the bot."""
     obstacle = obstacle_of(profile(**more), "T1")
     assert obstacle == (Reason(code) if code else None)
 
 
 def test_an_address_has_one_key() -> None:
-    """Case and the spelling of the domain do not matter, and a key is its own key."""
+    """An address has one normalized key, whatever its case or the spelling of its domain."""
     for typed, key in (
         ("Alice@Example.COM", "alice@example.com"),
         (" o'brien+x_1=y.z-1@example.com ", "o'brien+x_1=y.z-1@example.com"),
@@ -133,7 +133,7 @@ def test_an_address_has_one_key() -> None:
     ],
 )
 def test_an_invalid_address_is_refused(typed: str) -> None:
-    """The message is short and has no invisible character."""
+    """The message about an invalid address is short and has no invisible characters."""
     with pytest.raises(InvalidAddress) as caught:
         address(typed)
     said = str(caught.value)
@@ -143,7 +143,7 @@ def test_an_invalid_address_is_refused(typed: str) -> None:
 
 @given(st.text(max_size=400))
 def test_any_text_is_taken_or_refused(typed: str) -> None:
-    """What is taken is plain: ASCII, in lower case, one @ and no sign of markup."""
+    """Any text that is accepted as an address is lower-case ASCII with one @ and without markup."""
     for read in (address, domain):
         try:
             key = read(typed)
@@ -155,7 +155,7 @@ def test_any_text_is_taken_or_refused(typed: str) -> None:
 
 
 def test_names_that_certificate_authorities_mail_are_reserved() -> None:
-    """In any spelling that mail servers may take for the same; a policy adds more names."""
+    """Names to which certificate authorities send mail are reserved in every spelling."""
     listed = {"admin", "administrator", "webmaster", "hostmaster", "postmaster"}
     assert listed | {"root", "abuse", "ssladmin", "dmarc", "tlsrpt"} <= RESERVED
     assert all(normalized(name) == name for name in RESERVED)
@@ -171,7 +171,7 @@ def test_names_that_certificate_authorities_mail_are_reserved() -> None:
 
 
 def test_names_of_trust_and_lookalikes_are_sensitive() -> None:
-    """As a whole or as one word of several; ordinary names are not."""
+    """Names that people trust, and lookalikes of reserved names, are sensitive."""
     trusted = "ceo the.ceo ceo2 payroll hr-payroll invoices it-admin"
     alike = "adm1n adrnin r00t p0stmaster vvebmaster postmaster1 adm1n24"
     ordinary = "alice sales info support ann.lee o'brien project-x m.smith2"

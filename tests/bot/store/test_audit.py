@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The audit: one chain for all writers, append-only, streamed in order; tampering is found."""
+"""The audit is one append-only chain for all writers, and tampering is detected."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Rows = list[dict[str, Any]]
 
 
 def filled(database: Database, clock: Clock, count: int) -> list[audit.AuditRow]:
-    """Add rows in one transaction."""
+    """Add several rows in one transaction."""
 
     def work(connection: Connection) -> list[audit.AuditRow]:
         append = partial(audit.append, connection, "tested", at=clock(), actor="U1")
@@ -35,7 +35,7 @@ def filled(database: Database, clock: Clock, count: int) -> list[audit.AuditRow]
 
 
 def test_rows_are_kept_as_written(database: Database, clock: Clock) -> None:
-    """Rows are numbered from one, linked by their hashes, and read in pages or by request."""
+    """Rows are numbered from one, linked by hashes, and can be read in pages or by request."""
     assert database.read(audit.verify) == audit.Verified(0, audit.START)
     first, second = filled(database, clock, 2)
     assert database.read(audit.rows) == [first, second]
@@ -59,15 +59,15 @@ def test_rows_are_kept_as_written(database: Database, clock: Clock) -> None:
 
 
 def test_secrets_are_refused(database: Database, clock: Clock) -> None:
-    """By the name of a key, at any depth."""
+    """Audit data is refused if a key at any depth names a secret."""
     for data in ({"new_Password": "x"}, {"a": [{"slack_bot_token": None}]}):
-        with pytest.raises(ValueError, match="keeps no secrets"):
+        with pytest.raises(ValueError, match="must not contain secrets"):
             database.write(partial(audit.append, event="e", at=clock(), actor="U1", data=data))
     assert database.read(audit.rows) == []
 
 
 def test_the_database_refuses_edits(database: Database, clock: Clock) -> None:
-    """Triggers refuse to change and remove rows."""
+    """Database triggers prevent changes to rows and their removal."""
     filled(database, clock, 3)
     statements = [
         "UPDATE audit SET actor = 'U2'",
@@ -89,7 +89,7 @@ def test_the_database_refuses_edits(database: Database, clock: Clock) -> None:
 
 
 def test_concurrent_writers_make_one_chain(database: Database, database_url: str) -> None:
-    """Each writer has connections and locks of its own, as a process has."""
+    """Concurrent writers with separate connections produce one valid chain."""
 
     def write(name: str) -> None:
         at = datetime.now(UTC)
@@ -103,7 +103,7 @@ def test_concurrent_writers_make_one_chain(database: Database, database_url: str
 
 
 def test_rows_are_streamed_in_order_and_at_least_once(database: Database, clock: Clock) -> None:
-    """Also when the writer crashes at any line."""
+    """Rows are streamed in order and at least once, even if the writer crashes at any line."""
     rows = filled(database, clock, audit.PAGE + 20)
     streamed: list[str] = []
     for crash_after in (3, audit.PAGE + 5, 7, len(rows)):
@@ -127,7 +127,7 @@ def test_rows_are_streamed_in_order_and_at_least_once(database: Database, clock:
 
 @pytest.fixture
 def unprotected(database: Database, clock: Clock) -> Database:
-    """Give a database with six rows and without the triggers that protect them."""
+    """Provide a database with six rows and without the triggers that protect them."""
     filled(database, clock, 6)
     if database.is_sqlite:
         statements = [
@@ -181,7 +181,7 @@ TAMPERS: list[Callable[[Rows], Rows]] = [
 
 @pytest.mark.parametrize("tamper", TAMPERS)
 def test_tampering_is_found(unprotected: Database, tamper: Callable[[Rows], Rows]) -> None:
-    """An edit, a removal, an insertion and a new order, in the database alone."""
+    """An edited, removed, inserted or reordered row is detected from the database alone."""
 
     def work(connection: Connection) -> None:
         found = connection.execute(select(tables.audit).order_by(tables.audit.c.seq))
@@ -201,7 +201,7 @@ def test_tampering_is_found(unprotected: Database, tamper: Callable[[Rows], Rows
         (False, "UPDATE audit_head SET hash = 'x'", 7),
         (False, "UPDATE audit_head SET seq = seq + 1", 7),
         (False, "DELETE FROM audit_head", 7),
-        # SQLite can keep bytes in a text column.
+        # SQLite can store bytes in a text column.
         (True, "UPDATE audit SET at = CAST(at AS BLOB) WHERE seq = 4", 4),
         (True, "UPDATE audit SET data = CAST(data AS BLOB) WHERE seq = 4", 4),
     ],
@@ -209,7 +209,7 @@ def test_tampering_is_found(unprotected: Database, tamper: Callable[[Rows], Rows
 def test_a_changed_head_or_type_is_found(
     unprotected: Database, statement: str, seq: int, *, sqlite_only: bool
 ) -> None:
-    """The recorded end of the chain counts as much as the rows."""
+    """A changed head of the chain, or a value of another type, is detected."""
     if sqlite_only and not unprotected.is_sqlite:
         pytest.skip("PostgreSQL checks the types")
     unprotected.write(lambda c: c.execute(text(statement)))
@@ -222,7 +222,7 @@ def test_a_changed_head_or_type_is_found(
 def test_a_rewritten_chain_is_found_by_the_streamed_lines(
     unprotected: Database, clock: Clock
 ) -> None:
-    """A new chain with a new head deceives the database alone; a line's hash needs no bot."""
+    """A chain that was rewritten completely is detected by comparison with the streamed lines."""
     lines: list[str] = []
     audit.stream(unprotected, lines.append)
     fields = json.loads(lines[1])
@@ -239,7 +239,7 @@ def test_a_rewritten_chain_is_found_by_the_streamed_lines(
 
 
 def test_streamed_lines_are_compared(unprotected: Database) -> None:
-    """Lines may begin late, repeat and lag behind; none may be changed, missing or malformed."""
+    """Streamed lines may start late, repeat or lag behind, but not be changed or missing."""
     lines: list[str] = []
     audit.stream(unprotected, lines.append)
 

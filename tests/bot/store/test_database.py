@@ -48,7 +48,7 @@ def checked(url: str) -> None:
 
 
 def test_an_empty_database_is_migrated(empty_url: str) -> None:
-    """Until then its check names the command; migrating again loses nothing."""
+    """The check of an empty database names the command to run, which can be run repeatedly."""
     with pytest.raises(DatabaseError, match="run postroom-bot migrate"):
         checked(empty_url)
     migrate(empty_url)
@@ -62,7 +62,7 @@ def test_an_empty_database_is_migrated(empty_url: str) -> None:
 def test_another_schema_is_migrated_or_left_alone(
     database: Database, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The check of an older one names both versions, and its rows are kept; a later one stays."""
+    """An older schema is migrated with its rows, and a newer one is left unchanged."""
     database.write(lambda c: duplicates.record_new(c, "kept", at=START))
     (place,) = migrations.__path__
     head = ScriptDirectory(place).get_current_head()
@@ -82,7 +82,7 @@ def test_another_schema_is_migrated_or_left_alone(
 
 
 def test_a_database_of_the_first_release_keeps_its_ends(empty_url: str) -> None:
-    """An alias with an end has its end in time after the migration."""
+    """After a database of the first release is migrated, an alias keeps its last day."""
     texts = ("rule", "digest", "policy_digest", "shown", "told", "trouble", "result", "reason")
     values: dict[str, Any] = {
         **dict.fromkeys(texts, ""),
@@ -116,7 +116,7 @@ def test_a_database_of_the_first_release_keeps_its_ends(empty_url: str) -> None:
 
 
 def test_migrations_make_the_tables_known_here(database: Database) -> None:
-    """Columns and indexes are those that the code describes; times without a zone are refused."""
+    """Migrations create the columns and indexes that the code describes."""
 
     def differences(connection: Connection) -> list[object]:
         options = {"compare_type": True}
@@ -133,7 +133,7 @@ def test_migrations_make_the_tables_known_here(database: Database) -> None:
 
 @pytest.mark.full
 def test_bots_may_migrate_at_the_same_time(empty_url: str) -> None:
-    """Processes that migrate one empty database at the same time all succeed."""
+    """Several processes can migrate the same empty database at the same time."""
     spawn = get_context("spawn").Process
     running = [spawn(target=migrate, args=(empty_url,), daemon=True) for _ in range(3)]
     for process in running:
@@ -145,7 +145,7 @@ def test_bots_may_migrate_at_the_same_time(empty_url: str) -> None:
 
 
 def test_a_migration_that_fails_leaves_nothing(empty_url: str) -> None:
-    """If another program's table is in the way, no table is made."""
+    """A failed migration creates no tables."""
     with closing(Database(empty_url)) as database:
         database.write(lambda c: c.execute(text("CREATE TABLE tombstone (id INTEGER)")))
         with pytest.raises(DatabaseError, match=r"tombstone.* already exists") as found:
@@ -158,7 +158,7 @@ def test_a_migration_that_fails_leaves_nothing(empty_url: str) -> None:
 def test_a_sqlite_file_is_private(
     tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A path and a URL name the same file; a lack of connections is an error of the database."""
+    """Only the owner can read an SQLite file, and a path and a URL name the same file."""
     path = tmp_path / "a.sqlite"
     path.touch(0o644)
     migrate(url.format(tmp_path))
@@ -173,10 +173,10 @@ def test_a_sqlite_file_is_private(
 
 
 def test_an_unusable_database_is_reported_in_one_line(tmp_path: Path) -> None:
-    """Another kind or option, a missing folder, a file of another kind, a server that is down."""
+    """An unusable database is reported in one line with the reason."""
     for url in ("sqlite:///:memory:", "sqlite:///a.sqlite?mode=ro", "mysql://h/x", "a://h:x"):
         with pytest.raises(
-            DatabaseError, match=r"the database is a file or a URL|unsupported database"
+            DatabaseError, match=r"the database must be a file or a URL|unsupported database"
         ):
             Database(url)
     with pytest.raises(DatabaseError, match=r"a\.sqlite can't be used \(No such file"):
@@ -196,9 +196,9 @@ def test_an_unusable_database_is_reported_in_one_line(tmp_path: Path) -> None:
 def test_writers_of_a_file_take_turns(
     sqlite_template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A second writer waits for the first one, up to a limit, without asking SQLite again.
+    """A second writer of an SQLite file waits for the first one, up to a limit.
 
-    SQLite may not wait here, so a writer that came too early would fail.
+    SQLite's own waiting is disabled here, so a writer that does not wait its turn fails.
     """
     database = Database(str(shutil.copy(sqlite_template, tmp_path / "bot.sqlite")))
     event.listen(database._engine, "connect", lambda c, _record: c.execute("PRAGMA busy_timeout=0"))
@@ -224,7 +224,7 @@ def test_writers_of_a_file_take_turns(
 
 @pytest.mark.full
 def test_a_deadlock_is_retried(postgresql_url: str, postgresql_template: str) -> None:
-    """PostgreSQL rolls one of two transactions back; it runs again, and both are done."""
+    """A transaction that PostgreSQL rolls back after a deadlock is run again."""
     barrier = Barrier(2)
     runs: list[str] = []
 

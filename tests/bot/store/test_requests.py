@@ -57,7 +57,7 @@ SHOWN = Reason("password.shown")
 
 
 def added(database: Database, clock: Clock, **fields: Any) -> Request:
-    """Add a request as given, of U1 for an alias unless it says otherwise."""
+    """Add a request with the given fields; by default, U1 requests an alias."""
     usual: dict[str, Any] = {"change": WISH, "requester": "U1", "team": "T1", "at": clock()}
     return database.write(partial(requests.add, **usual | fields))
 
@@ -69,18 +69,18 @@ def claimed(database: Database, clock: Clock, owner: str = "w1", **options: Any)
 
 
 def sure(request: Request | None) -> Request:
-    """Return a request that must exist."""
+    """Return a request that must not be None."""
     assert request is not None
     return request
 
 
 def stored(database: Database, request: Request) -> Request:
-    """Read a request again."""
+    """Read a request from the database again."""
     return sure(database.read(lambda c: requests.get(c, request.id)))
 
 
 def test_everything_is_kept(database: Database, clock: Clock) -> None:
-    """A request comes back from the database as it went in, times and tuples included."""
+    """A request is read from the database exactly as it was written, including times and tuples."""
     soon = clock() + MINUTE
     made = added(
         database,
@@ -114,7 +114,7 @@ def test_everything_is_kept(database: Database, clock: Clock) -> None:
 def test_an_id_is_unambiguous(
     database: Database, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No letters look like others, any spelling is found, and ids grow when they run out."""
+    """Request IDs have no confusable letters, are found in any spelling, and never run out."""
     made = added(database, clock)
     code = made.id.removeprefix("R-")
     assert len(code) == ID_LENGTH
@@ -127,7 +127,7 @@ def test_an_id_is_unambiguous(
 
 
 def test_the_most_overdue_is_claimed_first(database: Database, clock: Clock) -> None:
-    """Due requests are claimed in their order, each once; others only by their ids."""
+    """Due requests are claimed once each, the most overdue first, and others only by ID."""
     late = added(database, clock, due_at=clock() - MINUTE)
     later = added(database, clock, due_at=clock() - 2 * MINUTE)
     future = added(database, clock, due_at=clock() + MINUTE)
@@ -139,7 +139,7 @@ def test_the_most_overdue_is_claimed_first(database: Database, clock: Clock) -> 
 
 @pytest.mark.parametrize("owner", ["w1", "w2"])
 def test_an_expired_lease_is_free(database: Database, clock: Clock, owner: str) -> None:
-    """Another worker, or the same one, may claim it; the first holder can write nothing then."""
+    """A request with an expired lease can be claimed, and its former holder can't write to it."""
     added(database, clock)
     first = sure(claimed(database, clock, "w1"))
     clock.advance(9 * MINUTE)
@@ -168,7 +168,7 @@ def test_an_expired_lease_is_free(database: Database, clock: Clock, owner: str) 
 def test_the_earlier_of_a_release_and_a_poke_counts(
     database: Database, clock: Clock, poked: int | None, released: int | None, due: int | None
 ) -> None:
-    """A poke during the lease is not lost, whatever the holder wrote; no time means never."""
+    """A request is due at the earlier of the times set by its release and by another process."""
     made = added(database, clock)
 
     def after(minutes: int | None) -> datetime | None:
@@ -186,7 +186,7 @@ def test_the_earlier_of_a_release_and_a_poke_counts(
 
 
 def test_a_state_is_followed_only_as_the_model_says(database: Database, clock: Clock) -> None:
-    """Any other step is refused; a final state has its time."""
+    """Only transitions that the model allows are possible, and a final state records its time."""
     for state, to in itertools.product(State, State):
         made = added(database, clock, state=state)
         step = partial(requests.transition, request=made, to=to, at=clock(), result=SHOWN)
@@ -201,7 +201,7 @@ def test_a_state_is_followed_only_as_the_model_says(database: Database, clock: C
 
 
 def test_changes_are_returned_and_kept(database: Database, clock: Clock) -> None:
-    """A card can be removed, and a write without changes is possible."""
+    """Saved changes are returned and stored, even if they remove a card or change nothing."""
     made = added(database, clock, card=MessageRef("C1", "1"))
     changed = database.write(
         lambda c: requests.save(
@@ -216,7 +216,7 @@ def test_changes_are_returned_and_kept(database: Database, clock: Clock) -> None
 def test_each_request_is_claimed_by_one_of_many_workers(
     database: Database, database_url: str, clock: Clock
 ) -> None:
-    """Each worker has connections and locks of its own, as a process has."""
+    """Each request is claimed by exactly one of many concurrent workers."""
     made = {added(database, clock).id for _ in range(40)}
     begun: list[str] = []
     at_work = Barrier(4)
@@ -238,7 +238,7 @@ def test_each_request_is_claimed_by_one_of_many_workers(
 
 
 def test_requests_are_found(database: Database, clock: Clock) -> None:
-    """By requester, by state, by time, and by what they ask for."""
+    """Requests are found by requester, by state, by time and by their target."""
     made = []
     for state in (State.PENDING, State.DONE, State.NEW):
         made.append(added(database, clock, state=state).id)
@@ -265,7 +265,7 @@ def test_requests_are_found(database: Database, clock: Clock) -> None:
 
 
 def test_one_of_many_threads_moves_a_request(database: Database, clock: Clock) -> None:
-    """Of threads that read the same state and move it differently, exactly one succeeds."""
+    """Of several threads that move a request from the same state, exactly one succeeds."""
     following = sorted(FOLLOWING[State.PENDING])[:4]
     barrier = Barrier(len(following))
 
@@ -284,7 +284,7 @@ def test_one_of_many_threads_moves_a_request(database: Database, clock: Clock) -
 
 
 def test_only_the_first_delivery_counts(database: Database, clock: Clock) -> None:
-    """A key is new once, until it is purged, or again if what was done for it is undone."""
+    """A delivery's key counts as new once, until it is purged or its transaction is rolled back."""
 
     def first(key: str) -> bool:
         return database.write(lambda c: duplicates.record_new(c, key, at=clock()))
@@ -305,7 +305,7 @@ def test_only_the_first_delivery_counts(database: Database, clock: Clock) -> Non
 
 
 def test_a_mailbox_lock_has_one_holder(database: Database, clock: Clock) -> None:
-    """Until it is freed, or until it ends without renewal; other mailboxes are free."""
+    """A mailbox lock has one holder until it is released or expires."""
 
     def take(owner: str, mailbox: str = MAILBOX) -> bool:
         now, until = clock(), clock() + MINUTE
@@ -337,7 +337,7 @@ def test_a_mailbox_lock_has_one_holder(database: Database, clock: Clock) -> None
 
 
 def test_a_changed_address_is_recorded_with_its_time(database: Database, clock: Clock) -> None:
-    """The first address is not a change; each other one is, also the way back."""
+    """Each change of a person's address is recorded with its time, except the first address."""
     begin = clock()
     assert database.read(lambda c: slack_emails.last_recorded(c, "U1")) is None
     for _ in range(2):
@@ -353,7 +353,7 @@ def test_a_changed_address_is_recorded_with_its_time(database: Database, clock: 
 
 
 def test_a_reservation_counts_until_its_end(database: Database, clock: Clock) -> None:
-    """It can be replaced and lifted, and is purged afterwards."""
+    """A reservation is valid until its end, unless it is replaced or released."""
     now = clock()
     for address, owner, minutes in (("a", "x", 1), ("a", "y", 3), ("b", "x", 2), ("c", "x", 9)):
         until = now + minutes * MINUTE
@@ -372,7 +372,7 @@ def test_a_reservation_counts_until_its_end(database: Database, clock: Clock) ->
 
 
 def test_the_ledger_has_each_change_once(database: Database, clock: Clock) -> None:
-    """In the order in which they were made, however often they are recorded."""
+    """The ledger lists each change once, in the order of creation, however often it is recorded."""
     changes_made = [
         Change(Action.FORWARD_ADD, "team@example.com", destinations=("b@example.com", "a@x.org")),
         Change(Action.ALIAS_ADD, "sales@example.com", MAILBOX, last_day=date(2027, 1, 31)),
@@ -399,7 +399,7 @@ Cast = Callable[..., Vote]
 
 @pytest.fixture
 def cast(database: Database, clock: Clock) -> Cast:
-    """Give a function that casts votes on one pending request."""
+    """Provide a function that casts votes on one pending request."""
     add = partial(requests.add, change=WISH, requester="U1", team="T1", state=State.PENDING)
     request = database.write(lambda c: add(c, at=clock()))
 
@@ -415,17 +415,17 @@ def cast(database: Database, clock: Clock) -> Cast:
 
 
 def settled(database: Database, vote: Vote, state: VoteState, **found: Any) -> Vote:
-    """Settle a vote."""
+    """Settle a vote, and return it."""
     return database.write(lambda c: votes.set_state(c, vote, state, **found))
 
 
 def kept(database: Database, vote: Vote) -> list[Vote]:
-    """Read all votes on the same request."""
+    """Read all votes on a vote's request."""
     return database.read(lambda c: votes.of(c, vote.request))
 
 
 def test_a_person_votes_once(database: Database, clock: Clock, cast: Cast) -> None:
-    """Votes are in the order in which they were cast; only a refused one may be replaced."""
+    """A person votes once per request, and can only replace a refused vote."""
     vote = cast(at=clock.advance(minutes=1))
     first = cast("U3", at=clock.advance(minutes=-1), mailbox=BOB, groups=("a", "b"), approves=False)
     assert kept(database, vote) == [first, vote]
@@ -443,7 +443,7 @@ def test_a_person_votes_once(database: Database, clock: Clock, cast: Cast) -> No
 
 
 def test_a_vote_is_settled_once(database: Database, clock: Clock, cast: Cast) -> None:
-    """Settling raises LeaseLost if the vote was settled or replaced meanwhile."""
+    """Settling a vote raises LeaseLost if it was settled or replaced in the meantime."""
     vote = cast()
     settled(database, vote, VoteState.REFUSED)
     with pytest.raises(LeaseLost):
@@ -455,7 +455,7 @@ def test_a_vote_is_settled_once(database: Database, clock: Clock, cast: Cast) ->
 
 
 def test_one_mailbox_approves_once(database: Database, cast: Cast) -> None:
-    """The transaction can continue; denials and approvals without a mailbox all count."""
+    """A mailbox counts as one approval, and a second one is refused within the same transaction."""
     first, second = cast("U2"), cast("U3")
     settled(database, first, VoteState.COUNTED, mailbox=BOB)
 
@@ -474,7 +474,7 @@ def test_one_mailbox_approves_once(database: Database, cast: Cast) -> None:
 
 
 def test_concurrent_tallies_count_one_mailbox_once(database: Database, cast: Cast) -> None:
-    """Of two accounts with one mailbox, exactly one is counted."""
+    """If two accounts share a mailbox, concurrent tallies count exactly one of them."""
     barrier = Barrier(2)
 
     def tally(vote: Vote, mailbox: str) -> bool:

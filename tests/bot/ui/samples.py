@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""An ordinary request, hostile ones, and what Slack accepts."""
+"""An ordinary request, hostile requests, and checks of what Slack accepts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MAILBOX, ADDRESS = "alice@example.com", "sales@example.com"
 PASSWORD = Change(Action.PASSWORD, "bob@example.com")
 PERSON = Person(ALICE, "T0HOME", "Alice", mailbox=MAILBOX)
 
-#: Markup that no input may bring into a message of the bot.
+#: Markup that no input may add to a message of the bot.
 CALLS = ("<!here", "<!channel", "<!everyone", "<!subteam", "<@U0EVIL", "<https://evil")
 HOSTILE = (
     "<!here> and <!channel>",
@@ -63,7 +63,7 @@ _REQUEST = Request(
 
 
 def request(state: State = State.PENDING, **changes: Any) -> Request:
-    """Return the request in a state, with changes; ended ones ended at 13:22 UTC."""
+    """Return a request in a state, with changes. Requests that have ended did so at 13:22 UTC."""
     ended = None if state in (State.NEW, State.PENDING) else NOON.replace(hour=13, minute=22)
     return replace(_REQUEST, **{"state": state, "closed_at": ended, **changes})
 
@@ -74,14 +74,14 @@ def legacy(text: str) -> Reason:
 
 
 def vote(voter: str, *, approves: bool = True, minutes: int = 0, **changes: Any) -> Vote:
-    """Return a vote that counts, cast so many minutes after noon."""
+    """Return a counted vote that was cast a number of minutes after noon."""
     at = NOON + timedelta(minutes=minutes)
     made = Vote("R-7K2M", voter, "T0HOME", approves, VoteState.COUNTED, at, CARD)
     return replace(made, **changes)
 
 
 def hostile_requests() -> Iterator[tuple[str, Request, list[Vote]]]:
-    """Yield requests of every state and action with a hostile text in every field, and votes."""
+    """Yield requests of every state and action, with a hostile text in every field, and votes."""
     hostile = itertools.cycle(HOSTILE)
     for state, action in itertools.product(State, Action):
         text = next(hostile)
@@ -113,20 +113,20 @@ def hostile_requests() -> Iterator[tuple[str, Request, list[Vote]]]:
 
 
 def check(payload: Message | Mapping[str, Any]) -> None:
-    """Check a message or a view: Slack accepts it, and it has no markup from outside."""
+    """Check that Slack accepts a message or view, and that it contains no markup from input."""
     assert problems(payload) == []
     for text in strings(payload._asdict() if isinstance(payload, Message) else payload):
         assert not any(call in text for call in CALLS), text
-        # Slack takes JSON in UTF-8.
+        # Slack accepts JSON as UTF-8.
         text.encode()
     for button in buttons(payload):
         assert button["accessibility_label"]
 
 
 def strings(payload: Any, under: str = "") -> Iterator[str]:
-    """Yield every text in which Slack reads markup."""
+    """Yield every text in which Slack interprets markup."""
     if isinstance(payload, Mapping):
-        # In plain text and in the pieces of rich text, markup is only characters.
+        # In plain text and in the elements of rich text, markup characters are literal.
         if payload.get("type") not in ("plain_text", "text"):
             for key, value in payload.items():
                 yield from strings(value, key)
@@ -154,5 +154,5 @@ def presses(payload: Message | Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def seen(payload: Message | Mapping[str, Any]) -> str:
-    """Return what is visible in the blocks, as one text."""
+    """Return the visible texts of the blocks as one string."""
     return "\n".join(strings(blocks_of(payload)))

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What users type in commands and forms, other modals, and the manifest that names them."""
+"""What users type in commands and forms, the other modals, and the manifest."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SALES, ALICE, BOB = "sales@example.com", "alice@example.com", "bob@example.com"
 
 
 def sent(**typed: str | None) -> dict[str, Any]:
-    """Return a view's values as Slack sends them."""
+    """Return a view's values in Slack's format."""
     values: dict[str, Any] = {}
     for block, value in typed.items():
         if block == "last_day":
@@ -34,14 +34,14 @@ def sent(**typed: str | None) -> dict[str, Any]:
 
 
 def errors(form: str, **typed: str | None) -> dict[str, str]:
-    """Return the errors of a form that was sent."""
+    """Return the errors of a submitted form."""
     with pytest.raises(modals.FormErrors) as wrong:
         modals.read_form(form, sent(**typed))
     return wrong.value.errors
 
 
 def test_every_form_is_accepted_and_has_the_fields_of_its_errors() -> None:
-    """The menu opens each; Slack ignores an error of a field that the form does not have."""
+    """Slack accepts every form, and each form has the fields in which its errors appear."""
     for form in modals.FORMS:
         view = modals.form(form)
         check(view)
@@ -59,7 +59,7 @@ def test_every_form_is_accepted_and_has_the_fields_of_its_errors() -> None:
 
 
 def test_a_form_is_read_as_a_request() -> None:
-    """With all fields, and without the optional ones."""
+    """A form with or without its optional fields is read as a request."""
     typed = {"target": " Sales@Example.com ", "mailbox": ALICE, "justification": "the\nfair"}
     change = modals.read_form("alias_add", sent(**typed, last_day="2027-01-31"))
     more: dict[str, Any] = {
@@ -78,7 +78,7 @@ def test_a_form_is_read_as_a_request() -> None:
 
 
 def test_all_errors_are_shown_at_their_fields() -> None:
-    """Without markup, which Slack does not render there."""
+    """All errors are shown at their fields, without markup, which Slack does not render there."""
     assert errors("alias_add").keys() == {"target"}
     typed = {"target": "sales", "mailbox": "<@U1>", "last_day": "soon", "justification": "x" * 201}
     found = errors("alias_add", **typed)
@@ -96,7 +96,7 @@ texts = st.sampled_from([SALES, *HOSTILE]) | st.text(max_size=300)
 
 
 def test_the_password_is_shown_once_and_never_sent_back() -> None:
-    """As it is, where Slack reads no markup, in a view without any input."""
+    """A password is shown once and verbatim, in a view without inputs."""
     password = "*kx7q*-`w2mp`-<d9tz>-:up:"
     view = modals.password_shown(ALICE, password, "mail.example.com")
     check(view)
@@ -111,7 +111,7 @@ def test_the_password_is_shown_once_and_never_sent_back() -> None:
 
 
 def test_views_keep_what_they_are_about() -> None:
-    """A confirmation its mailbox and request, a denial its request and card with one line."""
+    """A view stores the mailbox, request and card that it is about."""
     for request_id in ("R-7K2M", None):
         view = modals.password_confirm(ALICE, request_id)
         check(view)
@@ -130,7 +130,7 @@ URL = "https://bot.example.com/slack/events"
 
 @pytest.mark.parametrize("url", [None, URL])
 def test_the_manifest_has_what_the_bot_uses_alone(url: str | None) -> None:
-    """Scopes, events, the command and the shortcut; a URL in HTTP mode."""
+    """The manifest contains exactly the scopes, events, command and shortcut that the bot uses."""
     made = manifest(socket_mode=url is None, url=url)
     scopes = "commands chat:write im:write users:read users:read.email usergroups:read"
     assert made["oauth_config"] == {"scopes": {"bot": scopes.split()}}
@@ -190,12 +190,12 @@ UNDERSTOOD: list[tuple[str, parser.Command]] = [
 
 @pytest.mark.parametrize(("text", "command"), UNDERSTOOD)
 def test_a_command_is_understood(text: str, command: parser.Command) -> None:
-    """In the ways in which people type it and Slack sends it."""
+    """A command is understood in every form in which people type it and Slack sends it."""
     assert parser.parse(text) == command
 
 
 def test_documented_examples_are_understood() -> None:
-    """Each example begins like its entry of the catalogue."""
+    """Each documented example is understood and begins like its catalogue entry."""
     for entry in parser.ENTRIES:
         example = entry.example or entry.usage
         assert example.startswith(entry.words)
@@ -228,7 +228,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("text", "sentence"), REFUSED)
 def test_anything_else_is_refused(text: str, sentence: str) -> None:
-    """With the reason and the grammar."""
+    """Any other command is refused with the reason and the grammar."""
     with pytest.raises(parser.InvalidCommand) as refusal:
         parser.parse(text)
     assert sentence in str(refusal.value)
@@ -236,7 +236,7 @@ def test_anything_else_is_refused(text: str, sentence: str) -> None:
 
 
 def test_a_typed_password_is_not_repeated() -> None:
-    """Neither in the answer nor in the exception."""
+    """A typed password appears neither in the answer nor in the exception."""
     for text in (
         "password hunter2hunter2",
         f"password {ALICE} hunter2hunter2",
@@ -252,7 +252,7 @@ def test_a_typed_password_is_not_repeated() -> None:
 
 
 def everything_in(error: BaseException) -> str:
-    """Return all that an exception and its causes can show."""
+    """Return everything that an exception and its causes can show."""
     chain = [one for one in (error, error.__cause__, error.__context__) if one is not None]
     own = "".join(f"{one} {one!r} {one.args!r} {vars(one)!r}" for one in chain)
     return own + "".join(traceback.format_exception_only(error))
@@ -268,7 +268,7 @@ starts = [*(one.words for one in parser.ENTRIES), *(one.example for one in parse
     st.lists(texts | st.sampled_from(["to", "until", "from", "because", SALES]), max_size=6),
 )
 def test_any_text_is_a_command_or_a_refusal_without_secrets(start: str, words: list[str]) -> None:
-    """A word that may be a password is never repeated; a reason is one visible line."""
+    """Any text is either a command or refused, without repeating a word that may be a password."""
     said = ""
     try:
         command = parser.parse(" ".join([start, SECRET, *words]))

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cards, notices, lists and the Home tab: Slack accepts all of them, and input stays text."""
+"""Slack accepts all cards, notices, lists and Home tabs, and input stays plain text."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from postroom_bot.ui.request_messages import card
 
 
 def record(text: str, value: str, **more: object) -> dict[str, object]:
-    """Return a DNS record as the mail service gives it."""
+    """Return a DNS record in the mail service's format."""
     return {"type": text, "host": text, "value": value, **more}
 
 
 def test_hostile_requests_are_shown_as_text() -> None:
-    """In cards, notices, lists and views, in every state and for every action."""
+    """Hostile text stays text in all messages and views, in every state and for every action."""
     for text, made, votes in samples.hostile_requests():
         check(card(made, votes))
         check(request_messages.received(made))
@@ -67,7 +67,7 @@ def test_hostile_requests_are_shown_as_text() -> None:
 
 
 def test_the_largest_payloads_are_accepted() -> None:
-    """What does not fit is counted."""
+    """The largest messages are accepted, and a text states how many entries were left out."""
     longest = "&" * 254
     many = request(requester_mailbox=longest, result=samples.legacy(longest * 4))
     check(home_tab(PERSON, [longest] * 1000, [many] * 100, [many] * 100))
@@ -83,7 +83,7 @@ def test_the_largest_payloads_are_accepted() -> None:
 
 
 def test_a_pending_card_has_all_that_approvers_need() -> None:
-    """In the text for screen readers and in the blocks; the buttons carry the id alone."""
+    """A pending card shows what approvers need, and its buttons only carry the request's ID."""
     warnings = (samples.legacy("Mail will leave `example.com`."),)
     shown = card(request(warnings=warnings), [vote(CAROL)])
     for part in (
@@ -106,7 +106,7 @@ def test_a_pending_card_has_all_that_approvers_need() -> None:
 
 
 def test_other_cards_have_no_buttons() -> None:
-    """They show the time of the end and the result."""
+    """Cards in other states have no buttons and show the end time and the result."""
     for state in (State.NEW, State.EXECUTING, State.DONE, State.DENIED, State.CANCELLED):
         shown = card(request(state, result=samples.legacy("`x` works.")), [])
         assert presses(shown) == []
@@ -116,7 +116,7 @@ def test_other_cards_have_no_buttons() -> None:
 
 
 def test_notices_name_the_request() -> None:
-    """With its id and what it changes; the audit's with the votes, the end and the rule."""
+    """Each notice shows the request's ID and change, and the audit notice also the votes."""
     done, votes = request(State.DONE), [vote(BOB), vote(CAROL, minutes=1)]
     audit = request_messages.change_notice(done, votes).text
     for part in ("by <@U0ALICE>", "Approved by <@U0BOB> (1 of 2)", "2026-11-21 13:22", "aliases"):
@@ -145,7 +145,7 @@ def test_notices_name_the_request() -> None:
 
 
 def test_a_card_lists_the_votes_that_count_and_every_destination() -> None:
-    """Approvals in their order, a denial with its reason; refused and uncounted votes are not."""
+    """A card lists the counted approvals in order, or a denial with its reason."""
     votes = [
         vote(CAROL, minutes=2),
         vote(BOB, minutes=1),
@@ -166,7 +166,7 @@ def test_a_card_lists_the_votes_that_count_and_every_destination() -> None:
 
 
 def test_notices_show_the_next_step_and_what_is_in_the_way() -> None:
-    """Cancel while pending, make the password once approved; a trouble with its end, if any."""
+    """Notices offer the next step and show a problem together with its expected end."""
     assert presses(request_messages.status_message(request())) == [
         (request_messages.REQUEST_CANCEL, "R-7K2M")
     ]
@@ -188,7 +188,7 @@ def test_notices_show_the_next_step_and_what_is_in_the_way() -> None:
 
 
 def test_the_home_tab_shows_the_mailbox_and_the_requests() -> None:
-    """Open requests can be cancelled unless they are running; a blocked user sees nothing else."""
+    """The Home tab shows the mailbox and the requests, but a blocked user sees nothing else."""
     mine = [request(), request(State.EXECUTING, id="R-2222")]
     view = home_tab(PERSON, ["b@example.com", "a@example.com"], mine, [request(id="R-3333")])
     text = seen(view)
@@ -206,7 +206,7 @@ def test_the_home_tab_shows_the_mailbox_and_the_requests() -> None:
 
 
 def test_lists_are_sorted_and_complete() -> None:
-    """Commands, aliases, forwarders, requests and DNS records; an empty list is a sentence."""
+    """Lists are sorted and complete, and a sentence replaces an empty list."""
     text = lists.command_list().text
     assert all(f"`/email {entry.usage}` {entry.summary}" in text for entry in ENTRIES)
     lines = lists.alias_list(MAILBOX, ["b@x.y", "a@x.y"]).text.splitlines()
@@ -221,7 +221,7 @@ def test_lists_are_sorted_and_complete() -> None:
 
 
 def test_text_is_escaped_once() -> None:
-    """Only ids of users become links; code cannot be ended; times are in UTC too."""
+    """Text is escaped once, only user IDs become mentions, and times are also shown in UTC."""
     assert markup.escape("<!here> &amp;") == "&lt;!here&gt; &amp;amp;"
     assert markup.code("a&`b@example.com") == "`a&amp;\u02cbb@example.com`"
     assert [markup.mention(user) for user in ("U01AB", "W01AB")] == ["<@U01AB>", "<@W01AB>"]
@@ -241,7 +241,7 @@ def test_text_is_escaped_once() -> None:
 @settings(deadline=None)
 @given(st.sampled_from(samples.HOSTILE) | st.text(min_size=1, max_size=300), st.integers(10, 60))
 def test_long_text_is_cut_between_pieces(text: str, limit: int) -> None:
-    """A line is one printable line, and no entity or link is cut in two."""
+    """Long text becomes one printable line, which is not cut within an entity or a link."""
     line = markup.one_line(text, limit)
     assert len(line) <= limit
     assert line.isprintable()

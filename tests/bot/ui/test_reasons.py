@@ -65,7 +65,7 @@ def _sample(code: str) -> Reason:
 
 
 def _codes(node: ast.expr) -> Iterator[str]:
-    """Yield the codes of an argument."""
+    """Yield the codes in an argument."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         yield node.value
     elif isinstance(node, ast.IfExp):
@@ -89,12 +89,12 @@ def _used() -> set[str]:
 
 
 def test_every_code_has_a_text_and_every_text_is_used() -> None:
-    """The codes are literals in the code."""
+    """Every code that the modules use has a text, and every text is used."""
     assert _used() == TEXTS.keys() - MIGRATED
 
 
 def test_the_texts_are_approved() -> None:
-    """Each with sample parameters."""
+    """The texts that the bot sends are those in the approved file."""
     lines = "".join(f"{code}\n    {reason_text(_sample(code))}\n" for code in sorted(TEXTS))
     if os.environ.get("APPROVE"):
         APPROVED.write_text(lines, encoding="utf-8")
@@ -103,7 +103,7 @@ def test_the_texts_are_approved() -> None:
 
 @pytest.mark.parametrize("hostile", ["<!channel>", "`*x*`", "a\nb", "&lt;"])
 def test_parameters_are_escaped(hostile: str) -> None:
-    """As code on one line; a list and nested reasons too."""
+    """Parameters are escaped and shown as code on one line, including lists and nested reasons."""
     for reason in (
         Reason("address.taken", {"address": hostile}),
         Reason("warning.external", {"address": "x", "destinations": [hostile]}),
@@ -116,7 +116,7 @@ def test_parameters_are_escaped(hostile: str) -> None:
 
 
 def test_texts_for_places_without_markup() -> None:
-    """Without backticks and entities; a time is in UTC; an unknown code is shown as it is."""
+    """Texts for places without markup have no backticks or entities, and times in UTC."""
     assert plain_reason_text(_sample("policy.deny")) == "A sentence with code & <b>."
     assert "2026-11-21 12:00 UTC on" in plain_reason_text(_sample("mailbox.changed"))
     assert reason_text(Reason("of.later", {"a": "<!here>"})) == "`of.later {'a': '&lt;!here&gt;'}`"

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The bot's work over both kinds of databases, the reference service and a Slack workspace."""
+"""Fixtures with the bot's workflow, both kinds of databases, the service and a Slack workspace."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from postroom_common.database import Database
 
 @pytest.fixture
 def api(service: RunningService) -> Iterator[Api]:
-    """Give access to a tenant with example.com and everybody's mailbox."""
+    """Provide API access to a tenant that has example.com and everyone's mailbox."""
     with staffed(service) as api:
         yield api
 
 
 @pytest.fixture
 def mail(service: RunningService, api: Api) -> Iterator[Mail]:
-    """Give the executor over that tenant."""
+    """Provide an executor for that tenant."""
     mail = Mail(service.url, SecretStr(service.token), verify_delay=0.02)
     yield mail
     mail.close()
@@ -40,7 +40,7 @@ def mail(service: RunningService, api: Api) -> Iterator[Mail]:
 
 @pytest.fixture
 def slack(clock: Clock) -> Iterator[Workspace]:
-    """Give a Slack workspace."""
+    """Provide a Slack workspace."""
     with Workspace(clock=clock) as workspace:
         yield workspace
 
@@ -49,5 +49,5 @@ def slack(clock: Clock) -> Iterator[Workspace]:
 def office(
     slack: Workspace, api: Api, mail: Mail, database: Database, clock: Clock, tmp_path: Path
 ) -> Office:
-    """Give the bot's work with all of its counterparts."""
+    """Provide the bot's workflow with all of its counterparts."""
     return open_office(slack, api, mail, database, clock, tmp_path)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The bot's work with all of its counterparts, and the hands to set it going."""
+"""The bot's workflow with all of its counterparts, and shortcuts for what people do."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ rules:
 
 @dataclass
 class Office:
-    """Everything, and the people: Bob, Carol and Dora are admins, Dora is security as well."""
+    """The workflow and its people. Bob, Carol and Dora are admins, and Dora is also in security."""
 
     slack: SlackWorkspace
     api: Api
@@ -79,7 +79,7 @@ class Office:
 
     @property
     def submissions(self) -> Submissions:
-        """A desk."""
+        """The intake for requests and votes."""
         return Submissions(self.deps.database, self.clock, self.deps.workspace, zone=self.deps.zone)
 
     @property
@@ -89,15 +89,15 @@ class Office:
 
     @property
     def passwords(self) -> Passwords:
-        """Where passwords are made."""
+        """The creation of passwords."""
         return Passwords(self.deps)
 
     def key(self) -> str:
-        """Return a delivery's key that was not there before."""
+        """Return a new delivery key."""
         return f"test:{next(self.keys)}"
 
     def work(self, worker: Worker | None = None) -> None:
-        """Let a worker do all that is due."""
+        """Let a worker process everything that is due."""
         worker = worker or Worker(self.deps)
         for _ in range(50):
             if not worker.step():
@@ -105,20 +105,20 @@ class Office:
         raise AssertionError("there is no end to what is due")
 
     def ask(self, who: str = "alice", change: Change | None = None) -> Request:
-        """Hand a wish in, by default for an alias, and let the worker look at it."""
+        """Submit a change, by default for an alias, and let the worker process the request."""
         made = self.submit(who, change)
         self.work()
         return self.now(made)
 
     def submit(self, who: str = "alice", change: Change | None = None) -> Request:
-        """Hand a wish in, by default for an alias."""
+        """Submit a change, by default for an alias."""
         change = change or Change(Action.ALIAS_ADD, NEW)
         return self.submissions.submit(
             self.key(), change, self.people[who].id, self.deps.workspace.team
         )
 
     def voted(self) -> Request:
-        """Return a request whose approval has been cast and not been judged."""
+        """Return a request with an approval that was cast, but not yet counted."""
         request = self.ask()
         self.vote("bob", request)
         return request
@@ -126,7 +126,7 @@ class Office:
     def vote(
         self, who: str, request: Request, *, approves: bool = True, card: MessageRef | None = None
     ) -> Reason:
-        """Have somebody press a button of a card; nothing is judged yet."""
+        """Press a button on a card as a person. The worker has not counted the vote yet."""
         posted = card or request.card
         assert posted is not None
         world = self.slack.world
@@ -137,7 +137,7 @@ class Office:
         return self.submissions.vote(press)
 
     def approve(self, request: Request, *who: str) -> Request:
-        """Have people approve, one after the other, and let the worker do what follows."""
+        """Approve as several people in turn, and let the worker process the votes."""
         for each in who:
             self.vote(each, request)
             self.clock.advance(seconds=1)
@@ -145,7 +145,7 @@ class Office:
         return self.now(request)
 
     def now(self, request: Request) -> Request:
-        """Return a request as it is now."""
+        """Return the current state of a request."""
         found = self.deps.database.read(lambda c: requests.get(c, request.id))
         assert found is not None
         return found
@@ -155,27 +155,27 @@ class Office:
         return self.deps.database.read(lambda c: votes.of(c, request.id))
 
     def pass_time(self, **parts: float) -> None:
-        """Put the clock forward and let the worker do what is due by then."""
+        """Advance the clock, and let the worker process what is due."""
         self.clock.advance(**parts)
         self.work()
 
     def set_policy(self, **changes: Any) -> None:
-        """Put a changed policy in force."""
+        """Put a changed policy into force."""
         self.policies[0] = Policy.model_validate(
             {**self.policies[0].model_dump(exclude_none=True, exclude_defaults=True), **changes},
             strict=False,
         )
 
     def cards(self) -> list[Message]:
-        """Return what the approvals' channel shows."""
+        """Return the messages in the channel for approvals."""
         return self.slack.messages(self.channels["approvals"])
 
     def told(self, who: str) -> list[str]:
-        """Return the texts of the direct messages that somebody got, oldest first."""
+        """Return the texts of a person's direct messages, oldest first."""
         return [message.text for message in self.people[who].sees().direct]
 
     def events(self, request: Request) -> list[str]:
-        """Return what the audit says of a request, and see that the chain is whole."""
+        """Return the audit events of a request, and check that the chain is intact."""
         self.deps.database.read(audit.verify)
         found = self.deps.database.read(lambda c: audit.rows(c, request_id=request.id))
         return [row.event for row in found]
@@ -186,17 +186,17 @@ class Office:
         return {row.event: row.data for row in found}
 
     def addresses(self, mailbox: str = ALICE) -> set[str]:
-        """Return what the mail service delivers to a mailbox."""
+        """Return the addresses of a mailbox in the mail service."""
         return set(self.api.get(mailbox).json().get("emails", ()))
 
     def with_(self, **changes: Any) -> Dependencies:
-        """Return the same counterparts with some exchanged."""
+        """Return the same counterparts with some of them replaced."""
         return replace(self.deps, **changes)
 
 
 @contextmanager
 def staffed(service: RunningService) -> Iterator[Api]:
-    """Give access to a tenant with example.com and a mailbox for each person."""
+    """Provide API access to a tenant that has example.com and a mailbox for each person."""
     wanted = {f"{name}@example.com" for name in NAMES}
     with Api(service.url, service.token) as api:
         there = {one["name"]: one for one in api.listing()}
@@ -217,7 +217,7 @@ def staffed(service: RunningService) -> Iterator[Api]:
 def open_office(
     slack: SlackWorkspace, api: Api, mail: Mail, database: Any, clock: Clock, place: Path
 ) -> Office:
-    """Put all counterparts together."""
+    """Connect all counterparts."""
     people = {name: slack.person(name, email=f"{name}@example.com") for name in NAMES}
     everyone = list(people.values())
     channels = {name: slack.channel(name, *everyone) for name in ("approvals", "audit")}
@@ -250,10 +250,10 @@ def open_office(
 
 
 class Unready:
-    """An executor that does nothing now.
+    """An executor that always fails.
 
-    :param retry_after: seconds, as the service asks for
-    :param error: raised in place of Unavailable, as by a mistake in an executor
+    :param retry_after: the seconds for which the service asks to wait
+    :param error: an exception to raise instead of Unavailable, like a bug in an executor
     """
 
     def __init__(
@@ -263,15 +263,15 @@ class Unready:
         self.tries = 0
 
     def execute(self, request: Request, context: ExecutionContext) -> Outcome:
-        """Stop."""
+        """Raise the error."""
         self.tries += 1
         raise self._trouble
 
 
 class Cut:
-    """An executor that carries a request out and fails before it reports that.
+    """An executor that executes a request, but fails before it reports the result.
 
-    :param trouble: what it stops by
+    :param trouble: the exception to raise
     """
 
     def __init__(self, executor: Executor, trouble: Exception | None = None) -> None:
@@ -279,6 +279,6 @@ class Cut:
         self._trouble = trouble or RuntimeError("cut")
 
     def execute(self, request: Request, context: ExecutionContext) -> Outcome:
-        """Do it and stop."""
+        """Execute the request, then raise the error."""
         self._executor.execute(request, context)
         raise self._trouble

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whoever stops between two steps leaves a request that another carries to the same end."""
+"""If a worker stops between two steps, another one completes the request with the same result."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from postroom_bot.workflow.worker import KEEP_KEYS, PURGE_EVERY, Upkeep, Worker
 def test_what_was_done_and_not_written_down_is_done_again_and_written_once(
     office: Office, trouble: Exception
 ) -> None:
-    """Doing it again changes nothing, and there is one row in the ledger."""
+    """A change that was made but not recorded before a crash is repeated and recorded once."""
     request = office.voted()
     Worker(office.with_(executor=Cut(office.deps.executor, trouble), process_name="first")).step()
     assert office.now(request).state is State.EXECUTING
@@ -53,7 +53,7 @@ def test_what_was_done_and_not_written_down_is_done_again_and_written_once(
 
 
 def test_an_address_freed_before_the_crash_is_kept_free_after_it(office: Office) -> None:
-    """The second try finds nothing to remove, and still knows what the first one freed."""
+    """An address that was freed before a crash is still reserved after the next attempt."""
     office.api.patch(ALICE, emails=[ALICE, NEW])
     change = Change(Action.ALIAS_REMOVE, NEW)
     request = office.submit(change=change)
@@ -65,16 +65,16 @@ def test_an_address_freed_before_the_crash_is_kept_free_after_it(office: Office)
 
 
 class _Noting(Unready):
-    """An executor that notes which addresses it frees, as AWX's does, and then waits for a job."""
+    """An executor that notes the addresses it frees and then waits for a job, like AWX's."""
 
     def execute(self, request: Request, context: ExecutionContext) -> Outcome:
-        """Note it."""
+        """Note the freed address, and report that the job is still running."""
         context.save_notes({"freeing": [request.change.target]})
         return super().execute(request, context)
 
 
 def test_an_address_is_kept_free_from_before_the_job_has_ended(office: Office) -> None:
-    """Another person can't take it between the change and the worker's next visit."""
+    """An address is reserved before its job ends, so that nobody else can take it."""
     office.api.patch(ALICE, emails=[ALICE, NEW])
     removal = office.submit(change=Change(Action.ALIAS_REMOVE, NEW))
     Worker(office.with_(executor=_Noting(retry_after=600))).step()
@@ -86,7 +86,7 @@ def test_an_address_is_kept_free_from_before_the_job_has_ended(office: Office) -
 
 
 def test_the_limit_of_aliases_does_not_stop_what_was_done_before_the_crash(office: Office) -> None:
-    """The alias that the first try added is not one too many for the second."""
+    """The alias limit does not count an alias that the request itself added before a crash."""
     office.set_policy(limits={"aliases_per_mailbox": 1})
     request = office.voted()
     Worker(office.with_(executor=Cut(office.deps.executor))).step()
@@ -98,7 +98,7 @@ def test_the_limit_of_aliases_does_not_stop_what_was_done_before_the_crash(offic
 
 @pytest.mark.parametrize("state", [State.NEW, State.PENDING, State.APPROVED, State.EXECUTING])
 def test_a_lease_that_ran_out_is_taken_over(office: Office, state: State) -> None:
-    """From each state another goes on; the first one can write nothing any more."""
+    """Another worker takes over a request with an expired lease, whatever its state."""
     request = office.submit()
     if state is not State.NEW:
         office.work()
@@ -125,7 +125,7 @@ def test_a_lease_that_ran_out_is_taken_over(office: Office, state: State) -> Non
 
 
 def test_a_cancelled_request_is_let_pass(office: Office) -> None:
-    """Whoever works on it when it is cancelled writes nothing, and the card follows."""
+    """A worker that holds a request when it is cancelled can't write to it any more."""
     request = office.voted()
     held = claim(office.deps, only=request.id)
     assert held is not None
@@ -145,7 +145,7 @@ def test_a_cancelled_request_is_let_pass(office: Office) -> None:
 def test_what_may_have_been_done_is_carried_to_its_end(
     office: Office, trouble: Exception, state: State
 ) -> None:
-    """It is neither cancelled nor expired when it may be done already."""
+    """A request that may already have been executed is completed, not cancelled or expired."""
     request = office.voted()
     Worker(office.with_(executor=Cut(office.deps.executor, trouble))).step()
     assert office.now(request).state is state
@@ -158,7 +158,7 @@ def test_what_may_have_been_done_is_carried_to_its_end(
 
 
 def test_tries_have_an_end(office: Office) -> None:
-    """After so many, people are told; the pauses between them grow."""
+    """A request fails after a maximum number of attempts, with growing pauses between them."""
     request = office.voted()
     unready = Unready()
     worker = Worker(office.with_(executor=unready))
@@ -172,11 +172,11 @@ def test_tries_have_an_end(office: Office) -> None:
     assert unready.tries == execute.MAX_ATTEMPTS
     assert office.now(request).result == Reason("request.gave_up")
     assert all(before < after for before, after in pairwise(pauses[:8]))
-    assert "after many tries" in office.told("alice")[-1]
+    assert "after many attempts" in office.told("alice")[-1]
 
 
 def test_a_mistake_in_the_executor_has_an_end_as_well(office: Office) -> None:
-    """A request that always breaks the bot is given up like any other."""
+    """A request that always raises an unexpected exception also fails after those attempts."""
     request = office.voted()
     worker = Worker(office.with_(executor=Unready(error=RuntimeError)))
     for _ in range(2 * execute.MAX_ATTEMPTS):
@@ -190,7 +190,7 @@ def test_a_mistake_in_the_executor_has_an_end_as_well(office: Office) -> None:
 
 
 def test_a_busy_mailbox_is_looked_at_again_soon(office: Office) -> None:
-    """Nothing is tried, told or counted meanwhile."""
+    """A request for a busy mailbox is retried soon, without counting an attempt."""
     request = office.voted()
     now = office.clock()
     take, until = mailbox_locks.lock, now + office.deps.lease
@@ -207,7 +207,7 @@ def test_a_busy_mailbox_is_looked_at_again_soon(office: Office) -> None:
 
 @pytest.mark.parametrize("error", [None, RuntimeError])
 def test_no_lock_is_left_behind(office: Office, error: type[Exception] | None) -> None:
-    """However an execution ends, the mailbox is free for the next one's."""
+    """The lock on a mailbox is released, however an execution ends."""
     office.voted()
     Worker(office.with_(executor=Unready(error=error))).step()
     other = office.ask(change=Change(Action.ALIAS_ADD, "second@example.com"))
@@ -215,7 +215,7 @@ def test_no_lock_is_left_behind(office: Office, error: type[Exception] | None) -
 
 
 def test_a_removal_at_an_alias_s_end_is_asked_for_once(office: Office) -> None:
-    """Whoever looks at the request again finds that it has been asked for."""
+    """The removal of an expired alias is requested once, even if the worker checks it again."""
     change = Change(Action.ALIAS_ADD, NEW, last_day=date(2026, 11, 21))
     request = office.approve(office.ask(change=change), "bob")
     office.pass_time(days=1)
@@ -225,7 +225,7 @@ def test_a_removal_at_an_alias_s_end_is_asked_for_once(office: Office) -> None:
 
 
 def test_where_lines_go_may_be_full(office: Office) -> None:
-    """The rest is done all the same, and the lines are written when there is room again."""
+    """If audit lines can't be written, the other upkeep is done, and they are written later."""
     office.ask()
 
     def full(_line: str) -> None:
@@ -242,7 +242,7 @@ def test_where_lines_go_may_be_full(office: Office) -> None:
 
 
 def test_old_keys_and_tombstones_are_forgotten(office: Office) -> None:
-    """Not before nothing can come of them any more."""
+    """Old delivery keys and reservations are deleted only after they have expired."""
     upkeep = Upkeep(office.deps)
     database, at = office.deps.database, office.clock()
     assert database.write(lambda c: duplicates.record_new(c, "key", at=at))
@@ -262,7 +262,7 @@ def test_old_keys_and_tombstones_are_forgotten(office: Office) -> None:
     ("tries", "most"), [(1, 2), (2, 4), (5, 32), (10, MAX_PAUSE), (99, MAX_PAUSE)]
 )
 def test_pauses_grow_to_a_limit(tries: int, most: float) -> None:
-    """Twice as long each time, spread a little, and never shorter than asked for."""
+    """Pauses double up to a limit, with a small variation, and are never shorter than requested."""
     for _ in range(20):
         assert 0.8 * most <= pause_after(tries) <= most
         assert pause_after(tries, 5000.0) == 5000.0

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is asked for becomes so, or does not, and everybody concerned hears of it."""
+"""A request is executed or refused, and everyone involved is notified."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TEAM = "team@example.com"
 
 
 def test_an_alias_is_asked_for_approved_and_added(office: Office) -> None:
-    """Request, card, approval, effect: each has its audit row, and the requester is told."""
+    """A requested alias is approved and added, with an audit row for each step."""
     request = office.ask()
     assert request.state is State.PENDING
     assert request.requester_mailbox == ALICE
@@ -61,7 +61,7 @@ def test_an_alias_is_asked_for_approved_and_added(office: Office) -> None:
 
 
 def test_what_needs_no_approval_is_done_at_once(office: Office) -> None:
-    """One's own alias goes without a card, and its address is kept for its owner."""
+    """A request that needs no approval is executed without a card."""
     office.approve(office.ask(), "bob")
     gone = office.ask(change=Change(Action.ALIAS_REMOVE, NEW))
     assert gone.state is State.DONE
@@ -82,7 +82,7 @@ def test_what_needs_no_approval_is_done_at_once(office: Office) -> None:
 
 
 def test_a_forwarder_needs_somebody_of_each_group(office: Office) -> None:
-    """Dora is in both groups and still is only one of the two."""
+    """A person who is in both approving groups of a forwarder counts for only one of them."""
     change = Change(Action.FORWARD_ADD, "team@example.com", destinations=(ALICE,))
     request = office.ask(change=change)
     assert office.approve(request, "dora").state is State.PENDING
@@ -93,7 +93,7 @@ def test_a_forwarder_needs_somebody_of_each_group(office: Office) -> None:
 
 
 def test_a_denied_request_ends(office: Office) -> None:
-    """The requester gets the reason, and nothing is done."""
+    """A denied request changes nothing, and the requester is told the reason."""
     request = office.ask()
     office.vote("bob", request, approves=False)
     office.work()
@@ -105,7 +105,7 @@ def test_a_denied_request_ends(office: Office) -> None:
 
 @pytest.mark.parametrize("state", [State.NEW, State.APPROVED])
 def test_what_is_not_begun_can_be_cancelled(office: Office, state: State) -> None:
-    """Before it was examined, and while it waits for its mailbox."""
+    """A request can be cancelled until its execution begins."""
     request = office.submit()
     if state is State.APPROVED:
         office.work()
@@ -120,7 +120,7 @@ def test_what_is_not_begun_can_be_cancelled(office: Office, state: State) -> Non
 
 
 def test_a_request_is_cancelled_by_its_requester_only(office: Office) -> None:
-    """To others it does not exist; cancelling twice says the same."""
+    """Only the requester can cancel a request, which does not exist for other people."""
     request = office.ask()
     bob, alice = office.people["bob"].id, office.people["alice"].id
     assert office.submissions.cancel(office.key(), request.id, bob).code == "request.unknown"
@@ -133,7 +133,7 @@ def test_a_request_is_cancelled_by_its_requester_only(office: Office) -> None:
 
 
 def test_approvers_are_reminded_once_and_then_the_request_expires(office: Office) -> None:
-    """Card and reminder mention them, and the reminder has a link to the card."""
+    """Approvers are reminded once, with a link to the card, and then the request expires."""
     request = office.ask()
     office.pass_time(hours=4)
     card, reminder = office.cards()
@@ -152,7 +152,7 @@ def test_approvers_are_reminded_once_and_then_the_request_expires(office: Office
 
 
 def test_an_alias_with_an_end_is_removed_by_the_bot(office: Office) -> None:
-    """At the end of its last day, in the bot's time zone, a request of the bot's own removes it."""
+    """The bot removes an alias at the end of its last day, in the bot's time zone."""
     office.deps = office.with_(zone=ZoneInfo("America/New_York"))
     change = Change(Action.ALIAS_ADD, NEW, last_day=date(2026, 11, 23))
     done = office.approve(office.ask(change=change), "bob")
@@ -167,7 +167,7 @@ def test_an_alias_with_an_end_is_removed_by_the_bot(office: Office) -> None:
 
 
 def test_an_end_is_announced_once_and_can_be_extended(office: Office) -> None:
-    """The button makes a request like the first one; without it, the destinations are removed."""
+    """A person is told once that an alias or destination will end, and can extend it."""
     office.api.forwarder(TEAM, [BOB])
     alice, team = office.people["alice"].id, office.deps.workspace.team
     change = Change(Action.FORWARD_ADD, TEAM, destinations=(ALICE,), last_day=date(2026, 12, 1))
@@ -192,7 +192,7 @@ def test_an_end_is_announced_once_and_can_be_extended(office: Office) -> None:
 
 
 def test_an_alias_without_an_end_is_given_none(office: Office) -> None:
-    """Or a rule for new addresses could take one away."""
+    """An existing alias without an end is not given one by a request for the same alias."""
     office.api.patch(ALICE, emails=[ALICE, NEW])
     refused = office.ask(change=Change(Action.ALIAS_ADD, NEW, last_day=date(2026, 11, 23)))
     assert (refused.state, refused.result) == (State.REFUSED, Reason("end.none", {"address": NEW}))
@@ -201,7 +201,7 @@ def test_an_alias_without_an_end_is_given_none(office: Office) -> None:
 
 
 def test_nobody_else_can_keep_an_alias_from_ending(office: Office) -> None:
-    """That somebody asks to be rid of it, who never had it, changes nothing."""
+    """A refused request by someone else does not prevent the removal of an expired alias."""
     ending = Change(Action.ALIAS_ADD, NEW, last_day=date(2026, 11, 23))
     office.approve(office.ask("bob", ending), "carol")
     assert office.ask("alice", Change(Action.ALIAS_REMOVE, NEW)).state is State.REFUSED
@@ -211,7 +211,7 @@ def test_nobody_else_can_keep_an_alias_from_ending(office: Office) -> None:
 
 
 def test_the_same_wish_is_one_request(office: Office) -> None:
-    """A second delivery finds the first request; asking again is told of it."""
+    """A repeated delivery finds the first request, and a second identical request is refused."""
     change = Change(Action.ALIAS_ADD, NEW)
     alice, team = office.people["alice"].id, office.deps.workspace.team
     first = office.submissions.submit("once", change, alice, team)
@@ -222,20 +222,20 @@ def test_the_same_wish_is_one_request(office: Office) -> None:
     assert office.submissions.submit("once", change, alice, team).id == first.id
     with pytest.raises(UserError, match=first.id):
         office.ask(change=Change(Action.ALIAS_ADD, NEW, ALICE))
-    # Which mailbox is meant where none is named, is known only when the worker has looked.
+    # Without a mailbox in the request, the worker has to determine it first.
     unnamed = office.ask(change=change)
     assert unnamed.state is State.REFUSED
     assert unnamed.result == Reason("request.duplicate", {"request": first.id})
 
 
 def test_somebody_of_another_workspace_gets_nowhere(office: Office) -> None:
-    """The desk turns them away before anything is kept."""
+    """A person of another workspace is turned away before anything is stored."""
     with pytest.raises(UserError, match=r"person\.elsewhere"):
         office.submissions.submit("key", Change(Action.ALIAS_ADD, NEW), "U0", "T0000ELSE")
 
 
 def test_in_an_organisation_the_account_tells_who_belongs_here(office: Office) -> None:
-    """Interactions name only one of a person's workspaces, so the worker asks for the account."""
+    """In a Slack organisation, the worker checks a person's account for the workspace."""
     ours = replace(office.deps.workspace, enterprise="E0000ORGA")
     submissions = Submissions(office.deps.database, office.clock, ours)
     mallory = office.slack.person("mallory", email="mallory@example.com", team="T0000ELSE")
@@ -247,7 +247,7 @@ def test_in_an_organisation_the_account_tells_who_belongs_here(office: Office) -
 
 
 def test_limits_count_what_was_asked_for_before(office: Office) -> None:
-    """Of four at once, the first three are looked at and the fourth is one too many."""
+    """Requests count against the limits in the order in which they were submitted."""
     asked = []
     for number in range(4):
         asked.append(office.submit(change=Change(Action.ALIAS_ADD, f"orders-{number}@example.com")))
@@ -259,7 +259,7 @@ def test_limits_count_what_was_asked_for_before(office: Office) -> None:
 
 @pytest.fixture
 def _there(office: Office) -> None:
-    """Give Alice an alias, and a forwarder to Alice and Bob."""
+    """Create an alias for Alice, and a forwarder to Alice and Bob."""
     office.api.patch(ALICE, emails=[ALICE, "sales@example.com"])
     office.api.forwarder(TEAM, [ALICE, BOB])
 
@@ -282,7 +282,7 @@ def _there(office: Office) -> None:
 def test_what_can_not_or_need_not_be_is_refused_without_a_card(
     office: Office, change: Change, code: str
 ) -> None:
-    """The requester gets the reason."""
+    """An impossible or unnecessary request is refused with a reason and without a card."""
     request = office.ask(change=change)
     assert request.state is State.REFUSED
     assert request.result is not None
@@ -301,13 +301,13 @@ def test_what_can_not_or_need_not_be_is_refused_without_a_card(
     ],
 )
 def test_what_is_so_of_others_is_told_to_approvers_alone(office: Office, change: Change) -> None:
-    """Whoever could ask could otherwise find out where each address leads."""
+    """Only approvers learn that a change to another person's address is unnecessary."""
     assert office.ask("erin", change).state is State.PENDING
     assert office.ask("bob", change).state is State.REFUSED
 
 
 def test_another_end_is_something_to_do(office: Office) -> None:
-    """More time, and an end taken back, are kept in the ledger; the same end is nothing new."""
+    """A new end date, or its removal, is a change, but the same end date is not."""
     first, later = date(2026, 11, 23), date(2026, 11, 25)
     for end in (first, later, None):
         change = Change(Action.ALIAS_ADD, NEW, last_day=end)
@@ -318,7 +318,7 @@ def test_another_end_is_something_to_do(office: Office) -> None:
 
 
 def test_a_day_that_is_over_makes_no_request(office: Office) -> None:
-    """It is said before a row is made; this very day is not over."""
+    """A last day in the past is refused before a request is stored, but today is accepted."""
     today = office.clock().date()
     with pytest.raises(DayOver):
         office.submit(change=Change(Action.ALIAS_ADD, NEW, last_day=today - timedelta(days=1)))

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A database of an earlier version is migrated, and every open request in it completes."""
+"""After a database of an earlier version is migrated, every open request in it can be completed."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from postroom_bot.store.tables import SCHEMA, migrate
 from postroom_common.database import Database
 
 RELEASED = Path(__file__).parents[1] / "store" / "released.sql"
-#: When the dump was made.
+#: The time at which the dump was made.
 NOW = datetime(2026, 11, 23, 12, 0, 30, tzinfo=UTC)
 
 
 def _value(column: Column[Any], value: Any) -> Any:
-    """Convert a value of SQLite's for a column of either kind of database."""
+    """Convert a value from SQLite for a column of either kind of database."""
     if value is None:
         return None
     if isinstance(column.type, JSON):
@@ -53,7 +53,7 @@ def _value(column: Column[Any], value: Any) -> Any:
 
 
 def _load(connection: Connection) -> None:
-    """Create the earlier schema and fill it from the dump."""
+    """Create the earlier schema, and fill it from the dump."""
     command.upgrade(SCHEMA._config(connection), "0002")
     with closing(sqlite3.connect(":memory:")) as dump:
         dump.row_factory = sqlite3.Row
@@ -71,7 +71,7 @@ def _load(connection: Connection) -> None:
 
 @pytest.fixture
 def database_url(empty_url: str) -> str:
-    """Give the URL of a migrated database."""
+    """Provide the URL of a migrated database."""
     with closing(Database(empty_url)) as database:
         database.write(_load)
     migrate(empty_url)
@@ -87,7 +87,7 @@ def _by_target(office: Office) -> dict[str, Request]:
 
 
 def test_a_migrated_database_is_complete(office: Office) -> None:
-    """States, results, votes and the audit are kept, and every digest is valid."""
+    """A migration keeps all states, results, votes and audit rows, and every digest is valid."""
     office.deps.database.read(audit.verify)
     found = _by_target(office)
     assert {one.state for one in found.values()} == set(State)
@@ -103,7 +103,7 @@ def test_a_migrated_database_is_complete(office: Office) -> None:
 
 
 def test_every_open_request_of_a_migrated_database_completes(office: Office) -> None:
-    """The worker and the approvers continue where the earlier version stopped."""
+    """The worker and approvers can complete every open request of a migrated database."""
     office.clock.now = NOW
     office.keys = itertools.count(1000)
     before = _by_target(office)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""New passwords: for whom, when, and where they are left behind: nowhere."""
+"""New passwords: who may create them and when, and that they are not stored anywhere."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _reveal(
     key: str = "",
     show: Show | None = None,
 ) -> str:
-    """Press "Create password", and return it."""
+    """Press "Create password", and return the new password."""
     user, team = office.people[who].id, office.deps.workspace.team
     request_id = request.id if request else None
     shown: list[SecretStr] = []
@@ -42,7 +42,7 @@ def _reveal(
 
 
 def _approved(office: Office) -> Request:
-    """Have two admins approve Alice's wish for Erin's password."""
+    """Return Alice's request for a new password for Erin, after two admins have approved it."""
     request = office.ask(change=Change(Action.PASSWORD, ERIN))
     approved = office.approve(request, "bob", "carol")
     assert approved.state is State.APPROVED
@@ -50,7 +50,7 @@ def _approved(office: Office) -> Request:
 
 
 def test_one_s_own_password_is_made_at_once(office: Office, service: RunningService) -> None:
-    """Offer, press, password; the owner and the auditors hear of it, and it is in the audit."""
+    """A person creates their own password immediately, and the owner and auditors are notified."""
     alice, team = office.people["alice"].id, office.deps.workspace.team
     assert office.passwords.offer(alice, team) == ALICE
     made = _reveal(office, "alice")
@@ -70,7 +70,7 @@ def test_one_s_own_password_is_made_at_once(office: Office, service: RunningServ
 
 
 def test_passwords_are_long_and_differ() -> None:
-    """Six groups of four signs that nobody mistakes for one another."""
+    """A password has six groups of four characters that are hard to confuse."""
     made = {new_password() for _ in range(100)}
     assert len(made) == 100
     for one in made:
@@ -80,7 +80,7 @@ def test_passwords_are_long_and_differ() -> None:
 
 
 def test_pressing_again_makes_another_and_a_second_delivery_none(office: Office) -> None:
-    """A lost view is cured by pressing again."""
+    """Pressing the button again creates another password, but a repeated delivery does not."""
     first = _reveal(office, "alice", key="once")
     with pytest.raises(UserError, match=r"password\.in_progress"):
         _reveal(office, "alice", key="once")
@@ -88,7 +88,7 @@ def test_pressing_again_makes_another_and_a_second_delivery_none(office: Office)
 
 
 def test_the_owner_makes_what_was_approved_for_another(office: Office) -> None:
-    """Alice asks, two admins approve, and Erin, and nobody else, gets the button."""
+    """Only the mailbox's owner can create a password that was requested by another person."""
     request = _approved(office)
     assert request.quorum[0].approvals == 2
     assert "Create it when" in office.told("erin")[-1]
@@ -112,7 +112,7 @@ def test_the_owner_makes_what_was_approved_for_another(office: Office) -> None:
 
 
 def test_an_approved_password_is_looked_at_again(office: Office) -> None:
-    """Where the requester has gone since, it is not made, and the request ends."""
+    """If the requester's account was deactivated since the approval, no password is created."""
     request = _approved(office)
     office.slack.change_user(office.people["alice"], announce=False, deleted=True)
     with pytest.raises(UserError, match=r"request\.requester_changed"):
@@ -121,7 +121,7 @@ def test_an_approved_password_is_looked_at_again(office: Office) -> None:
 
 
 def test_an_offer_that_nobody_takes_expires(office: Office) -> None:
-    """From then on nothing can be made for it."""
+    """An approved password that is not created in time expires."""
     request = _approved(office)
     office.clock.advance(days=1)
     with pytest.raises(UserError, match=r"password\.offer_expired"):
@@ -132,7 +132,7 @@ def test_an_offer_that_nobody_takes_expires(office: Office) -> None:
 
 @pytest.mark.parametrize("change", [{"deleted": True}, {"email": "zoe@example.com"}])
 def test_a_changed_account_gets_none(office: Office, change: dict[str, Any]) -> None:
-    """Slack is asked at the offer and at the press."""
+    """A person whose account has changed is refused at the offer and at the press of the button."""
     alice, team = office.people["alice"].id, office.deps.workspace.team
     office.passwords.offer(alice, team)
     office.slack.change_user(office.people["alice"], announce=False, **change)
@@ -145,7 +145,7 @@ def test_a_changed_account_gets_none(office: Office, change: dict[str, Any]) -> 
 
 
 def test_whoever_is_told_at_once_may_press_at_once(office: Office) -> None:
-    """The worker that has told the owner may still hold the request, to tell the others."""
+    """The owner can press the button while the worker still holds the request."""
     request = _approved(office)
     held = claim(office.deps, only=request.id)
     assert held is not None
@@ -155,7 +155,7 @@ def test_whoever_is_told_at_once_may_press_at_once(office: Office) -> None:
 
 
 def test_a_request_or_mailbox_in_use_is_not_waited_for(office: Office) -> None:
-    """What was approved can be tried again in a moment."""
+    """If the request or the mailbox is in use, the person can try again in a moment."""
     request = _approved(office)
     held = claim(office.deps, only=request.id)
     assert held is not None
@@ -173,7 +173,7 @@ def test_a_request_or_mailbox_in_use_is_not_waited_for(office: Office) -> None:
 
 
 def test_without_an_answer_from_slack_nobody_is_believed(office: Office) -> None:
-    """It says so, and does nothing."""
+    """If Slack does not respond, no password is created."""
     with office.slack.down(), pytest.raises(UserError, match=r"slack\.unavailable"):
         _reveal(office, "alice")
     assert office.lookups.status(office.people["alice"].id) == []
@@ -183,7 +183,7 @@ def test_without_an_answer_from_slack_nobody_is_believed(office: Office) -> None
 def test_a_password_that_was_not_shown_can_be_made_again(
     office: Office, trouble: BaseException
 ) -> None:
-    """After an error of Slack or a crash the approval still counts, and the owner is told."""
+    """A password that could not be shown can be created again under the same approval."""
     request = _approved(office)
     for who, mailbox, approved in (("erin", ERIN, request), ("alice", ALICE, None)):
         with pytest.raises((UserError, SystemExit)):
@@ -204,7 +204,7 @@ def test_a_password_that_was_not_shown_can_be_made_again(
 def test_a_silent_mail_service_costs_one_press(
     office: Office, mail: Mail, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was approved can be made again; one's own has to be asked for again."""
+    """If the mail service does not respond, an approved password can be created again."""
     request = _approved(office)
     with monkeypatch.context() as patch:
         patch.setattr(mail, "set_password", Mock(side_effect=Unavailable))

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Between asking and doing, everything that led to a decision may change; it is looked at again."""
+"""Everything that a decision is based on is checked again before a request is executed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Disturbance = Callable[[Office, Request], object]
 
 
 def _account(**changes: Any) -> Disturbance:
-    """Change the requester's Slack account."""
+    """Return a function that changes the requester's Slack account."""
     return lambda o, _: o.slack.change_user(o.people["alice"], announce=False, **changes)
 
 
@@ -72,7 +72,7 @@ LATER_CHANGES: list[tuple[Disturbance, str]] = [
 def test_a_change_before_the_decision_stops_it(
     office: Office, change: Disturbance, says: str
 ) -> None:
-    """The vote is judged with all that is so by then."""
+    """A change before the votes are counted stops the request."""
     request = office.ask()
     change(office, request)
     stopped = office.approve(request, "bob")
@@ -86,7 +86,7 @@ def test_a_change_before_the_decision_stops_it(
 def test_a_change_after_the_decision_stops_it_too(
     office: Office, change: Disturbance, says: str
 ) -> None:
-    """What could not be carried out at once is looked at again when it can be."""
+    """A change between the approval and a delayed execution stops the request."""
     request = office.voted()
     Worker(office.with_(executor=Unready())).step()
     assert office.now(request).state is State.APPROVED
@@ -99,7 +99,7 @@ def test_a_change_after_the_decision_stops_it_too(
 
 
 def test_a_policy_that_says_the_same_by_another_rule_stops_nothing(office: Office) -> None:
-    """Only what it means for this request counts."""
+    """A changed policy does not stop a request if it decides the same by another rule."""
     request = office.ask()
     rule = {"name": "new-ones", "actions": ["alias.add"], "approvals": {"admins": 1}}
     office.set_policy(rules=[rule], limits={"open_requests": 1})
@@ -107,7 +107,7 @@ def test_a_policy_that_says_the_same_by_another_rule_stops_nothing(office: Offic
 
 
 def test_an_address_that_was_taken_meanwhile_fails(office: Office) -> None:
-    """The mail service itself says so, without saying whose it is now."""
+    """A request fails if its address was taken in the meantime, without naming the new owner."""
     request = office.ask()
     office.api.patch("erin@example.com", emails=["erin@example.com", NEW])
     failed = office.approve(request, "bob")
@@ -116,7 +116,7 @@ def test_an_address_that_was_taken_meanwhile_fails(office: Office) -> None:
 
 
 def test_what_was_approved_expires_if_it_is_not_carried_out(office: Office) -> None:
-    """An approval is not kept for ever."""
+    """An approved request expires if it can't be executed in time."""
     request = office.voted()
     Worker(office.with_(executor=Unready(retry_after=2 * 86400))).step()
     office.pass_time(days=2, seconds=1)
@@ -125,7 +125,7 @@ def test_what_was_approved_expires_if_it_is_not_carried_out(office: Office) -> N
 
 
 def test_a_request_that_was_stopped_in_the_midst_says_that_it_may_be_done(office: Office) -> None:
-    """Nobody is told that nothing was done where nobody knows."""
+    """A request that is stopped during its execution reports that it may have taken effect."""
     request = office.voted()
     Worker(office.with_(executor=Cut(office.deps.executor))).step()
     assert office.now(request).state is State.EXECUTING
@@ -150,7 +150,7 @@ def test_a_request_that_was_stopped_in_the_midst_says_that_it_may_be_done(office
 def test_an_edited_row_is_seen_when_it_is_judged(
     office: Office, column: str, value: object
 ) -> None:
-    """The digest covers who asked for what, and who has to approve it."""
+    """An edited request is detected by its digest, which covers the change and the approvers."""
     request = office.ask()
     edit: dict[str, Any] = {column: value}
     office.deps.database.write(lambda c: requests.save(c, request, **edit))
@@ -160,7 +160,7 @@ def test_an_edited_row_is_seen_when_it_is_judged(
 
 @pytest.mark.parametrize("origin", ["slack", "expiry"])
 def test_a_state_alone_approves_nothing(office: Office, origin: str) -> None:
-    """A row that was set to approved by hand lacks the votes, and can't become the bot's own."""
+    """A request whose state was set to approved by hand is refused, because it has no votes."""
     office.api.patch(BOB, emails=[BOB, NEW])
     request = office.ask(change=Change(Action.ALIAS_REMOVE, NEW, BOB))
     assert request.state is State.PENDING
@@ -176,7 +176,7 @@ def test_a_state_alone_approves_nothing(office: Office, origin: str) -> None:
 
 
 def _forge(office: Office, request: Request, who: str, state: VoteState) -> None:
-    """Write an approval into the database."""
+    """Write a vote into the database."""
     assert request.card is not None
     vote = Vote(
         request=request.id,
@@ -199,7 +199,7 @@ def _forge(office: Office, request: Request, who: str, state: VoteState) -> None
 
 @pytest.mark.parametrize("who", ["erin", "bob"])
 def test_a_forged_approval_stops_the_request(office: Office, who: str) -> None:
-    """Neither a person who is no approver nor the requester is among those who count."""
+    """A forged approval by the requester, or by a person who is no approver, stops the request."""
     change = Change(Action.FORWARD_ADD, "team@example.com", destinations=(ALICE,))
     request = office.ask("bob", change)
     _forge(office, request, who, VoteState.COUNTED)
@@ -208,7 +208,7 @@ def test_a_forged_approval_stops_the_request(office: Office, who: str) -> None:
 
 
 def test_the_requesters_vote_is_refused_when_it_is_judged(office: Office) -> None:
-    """It does not count, though it got past the desk."""
+    """A requester's own vote is refused when votes are counted, even if it was stored."""
     request = office.ask("bob")
     _forge(office, request, "bob", VoteState.CAST)
     office.work()
@@ -217,7 +217,7 @@ def test_the_requesters_vote_is_refused_when_it_is_judged(office: Office) -> Non
 
 
 def test_the_bot_s_own_removal_is_compared_with_its_digest(office: Office) -> None:
-    """A row that says that it is the bot's own and was edited is not carried out."""
+    """A forged removal request of the bot's own is not executed, because its digest is wrong."""
     office.api.mailbox("zoe@example.com", "zz@example.com")
     change = Change(Action.ALIAS_REMOVE, "zz@example.com", "zoe@example.com")
     at = office.clock()

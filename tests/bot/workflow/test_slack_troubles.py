@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Slack may be slow, busy, down or unwilling: that delays requests, and changes none."""
+"""A slow, busy or failing Slack delays requests, but does not change them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ READING = ("users:read", "users:read.email", "usergroups:read")
 
 
 def _errors(office: Office, where: str) -> float:
-    """Return how many errors of a kind were counted."""
+    """Return the number of counted errors of a kind."""
     value = office.deps.metrics.registry.get_sample_value(
         "postroom_bot_errors_total", {"where": where}
     )
@@ -27,7 +27,7 @@ def _errors(office: Office, where: str) -> float:
 
 
 def _settle(office: Office, request: Request, state: State) -> None:
-    """Let time pass until a request has a state and everybody knows."""
+    """Advance the time until a request has a state and everyone was notified."""
     for _ in range(20):
         office.pass_time(minutes=1)
     assert office.now(request).state is state
@@ -36,7 +36,7 @@ def _settle(office: Office, request: Request, state: State) -> None:
 
 
 def test_the_pause_that_slack_asks_for_is_kept(office: Office) -> None:
-    """No sooner is the card posted."""
+    """A card is posted only after the pause that Slack asks for."""
     office.slack.faults.rate_limit("chat.postMessage", retry_after=300)
     request = office.ask()
     assert request.state is State.PENDING
@@ -47,7 +47,7 @@ def test_the_pause_that_slack_asks_for_is_kept(office: Office) -> None:
 
 
 def test_work_that_waits_is_not_done_sooner_for_what_is_to_be_told(office: Office) -> None:
-    """Where the mail service asked for a pause, Slack's trouble does not shorten it."""
+    """An error from Slack does not shorten the pause that the mail service asked for."""
     request = office.voted()
     office.slack.faults.fail("chat.update", times=1)
     unready = Unready(retry_after=300)
@@ -60,7 +60,7 @@ def test_work_that_waits_is_not_done_sooner_for_what_is_to_be_told(office: Offic
 def test_without_a_channel_for_cards_the_request_ends(
     office: Office, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Nobody could approve it; the requester hears so, and the operator as well."""
+    """If the channel for approvals does not exist, the request ends and the log names it."""
     office.set_policy(channels={"approvals": "C99999999"})
     request = office.ask()
     assert request.state is State.REFUSED
@@ -74,7 +74,7 @@ def test_without_a_channel_for_cards_the_request_ends(
 def test_a_wrong_channel_for_the_audit_holds_nothing_up(
     office: Office, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The log names the channel and the policy's key."""
+    """A wrong audit channel does not delay a request, and the log names the channel and the key."""
     channels = {"approvals": office.channels["approvals"], "audit": "C99999999"}
     office.set_policy(channels=channels)
     assert office.approve(office.ask(), "bob").state is State.DONE
@@ -84,7 +84,7 @@ def test_a_wrong_channel_for_the_audit_holds_nothing_up(
 
 
 def test_a_card_that_was_deleted_is_posted_again(office: Office) -> None:
-    """A vote on the new card counts; one on the deleted card does not."""
+    """A deleted card is posted again, and only votes on the new card count."""
     change = Change(Action.PASSWORD, "erin@example.com")
     request = office.ask(change=change)
     office.slack.world.messages.remove(office.cards()[0])
@@ -96,7 +96,7 @@ def test_a_card_that_was_deleted_is_posted_again(office: Office) -> None:
 
 
 def test_a_person_who_can_not_be_told_holds_nothing_up(office: Office) -> None:
-    """It is counted, and not tried for ever."""
+    """A person who can't be notified does not delay a request."""
     office.slack.grant(*READING, "chat:write")
     request = office.ask()
     assert request.state is State.PENDING
@@ -106,7 +106,7 @@ def test_a_person_who_can_not_be_told_holds_nothing_up(office: Office) -> None:
 
 
 def test_a_bot_without_its_scopes_waits_for_the_operator(office: Office) -> None:
-    """What Slack refuses to tell about people is asked again later."""
+    """A request waits while the bot lacks Slack's permission to read user data."""
     office.slack.grant("chat:write", "im:write")
     request = office.ask()
     assert request.state is State.NEW
@@ -116,7 +116,7 @@ def test_a_bot_without_its_scopes_waits_for_the_operator(office: Office) -> None
 
 
 def test_what_slack_does_not_take_for_days_is_left_untold(office: Office) -> None:
-    """There is an end to it."""
+    """The bot stops trying to notify people after several days without Slack."""
     request = office.ask()
     office.submissions.cancel(office.key(), request.id, office.people["alice"].id)
     with office.slack.down():
@@ -126,7 +126,7 @@ def test_what_slack_does_not_take_for_days_is_left_untold(office: Office) -> Non
 
 
 def test_a_request_that_nobody_could_look_at_in_time_fails(office: Office) -> None:
-    """It is not carried out long after it was meant."""
+    """A request that could not be processed in time fails."""
     with office.slack.down():
         request = office.ask()
         office.clock.advance(days=1)
@@ -136,7 +136,7 @@ def test_a_request_that_nobody_could_look_at_in_time_fails(office: Office) -> No
 
 
 def test_a_refused_vote_is_told_before_it_is_written_off(office: Office) -> None:
-    """Where the voter can't be told now, the vote is judged again."""
+    """A refused vote is processed again until its voter can be notified."""
     request = office.ask()
     office.vote("erin", request)
     office.slack.faults.fail("conversations.open", times=1)
@@ -147,7 +147,7 @@ def test_a_refused_vote_is_told_before_it_is_written_off(office: Office) -> None
 
 
 def test_a_lost_answer_makes_a_second_card_and_the_first_one_is_dead(office: Office) -> None:
-    """The bot never learned of the first one, which has no buttons; a press on it is refused."""
+    """If Slack's response is lost, a second card replaces the first one, which can't be used."""
     office.slack.faults.lose_answer("chat.postMessage")
     request = office.ask()
     office.pass_time(minutes=1)
@@ -164,7 +164,7 @@ def test_a_lost_answer_makes_a_second_card_and_the_first_one_is_dead(office: Off
 
 @pytest.fixture
 def slow(office: Office, monkeypatch: pytest.MonkeyPatch) -> Worker:
-    """Give a worker for whose first direct message Slack takes two days."""
+    """Provide a worker whose first direct message takes two days."""
     slack_api = copy.copy(office.deps.slack_api)
     tell = slack_api.send_direct_message
 
@@ -180,7 +180,7 @@ def slow(office: Office, monkeypatch: pytest.MonkeyPatch) -> Worker:
 def test_an_alias_whose_day_ends_while_it_is_told_of_is_removed(
     office: Office, slow: Worker
 ) -> None:
-    """Its end was still to come when the worker looked, and past when it had told everybody."""
+    """An alias whose last day ends while people are being notified is still removed."""
     request = office.ask(change=Change(Action.ALIAS_ADD, NEW, last_day=office.clock().date()))
     office.vote("bob", request)
     office.work(slow)
@@ -190,7 +190,7 @@ def test_an_alias_whose_day_ends_while_it_is_told_of_is_removed(
 
 
 def test_a_request_that_ends_while_it_is_shown_expires(office: Office, slow: Worker) -> None:
-    """Its time was over before anybody could have answered."""
+    """A request whose time runs out while its card is being posted expires."""
     request = office.submit()
     office.work(slow)
     office.work()

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Workers with threads, more than one of them, over one database."""
+"""Several workers with several threads each, on one database."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from postroom_common.database import Database, DatabaseError
 
 
 class _Now(Clock):
-    """The real time: threads wait for it."""
+    """The real time, because threads wait for it."""
 
     def __call__(self) -> datetime:
-        """Return it."""
+        """Return the current time."""
         return datetime.now(UTC)
 
 
 @pytest.fixture
 def clock() -> Clock:
-    """Give the real time."""
+    """Provide the real time."""
     return _Now()
 
 
 def _automatic(office: Office) -> None:
-    """Let aliases be added without approval."""
+    """Allow aliases without approval."""
     rule = {"name": "aliases", "actions": ["alias.add"], "automatic": True}
     office.set_policy(rules=[rule], limits={"open_requests": 100})
 
@@ -47,7 +47,7 @@ def _all_ended(office: Office, asked: list[Request]) -> Callable[[], bool]:
 
 
 def test_two_workers_do_everything_once(office: Office) -> None:
-    """No mailbox is in two hands at a time, no alias is lost, and nothing is written twice."""
+    """Two workers never process the same mailbox at once, and make each change exactly once."""
     _automatic(office)
     lock, at_work, clashes = threading.Lock(), set[str](), list[str]()
 
@@ -87,7 +87,7 @@ def test_two_workers_do_everything_once(office: Office) -> None:
 
 
 def test_a_worker_that_stops_ends_what_it_has_begun(office: Office) -> None:
-    """What it has is finished, and what it does not have yet stays for others."""
+    """A worker that is stopped finishes the request it holds, and leaves the others."""
     _automatic(office)
     begun, go_on = threading.Event(), threading.Event()
 
@@ -114,7 +114,7 @@ def test_a_worker_that_stops_ends_what_it_has_begun(office: Office) -> None:
 def test_a_worker_outlives_its_database(
     office: Office, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While there is none it waits; afterwards it works on."""
+    """A worker waits while its database is down, and then continues."""
     _automatic(office)
     with closing(Database(database_url)) as own, monkeypatch.context() as away:
         down = Mock(side_effect=DatabaseError("down"))

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whose vote counts, and who may look things up, by what Slack says of people at that moment."""
+"""Votes and look-ups are checked against the current data about people in Slack."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ FORWARD = Change(Action.FORWARD_ADD, "team@example.com", destinations=(ALICE,))
 
 
 def _refused(office: Office, request: Request) -> list[str]:
-    """Return the codes for which votes on a pending request were refused."""
+    """Return the reasons for which votes on a pending request were refused."""
     assert office.now(request).state is State.PENDING
     assert NEW not in office.addresses()
     return [one.refusal.code for one in office.votes(request) if one.refusal is not None]
 
 
 def test_nobody_approves_their_own_request(office: Office) -> None:
-    """An admin who asks needs another admin; the desk says so at once."""
+    """An admin can't approve their own request."""
     request = office.ask("bob")
     assert office.vote("bob", request).code == "vote.own_request"
     assert office.votes(request) == []
@@ -43,7 +43,7 @@ def test_nobody_approves_their_own_request(office: Office) -> None:
 
 
 def test_nobody_approves_it_from_their_second_account(office: Office) -> None:
-    """Two Slack accounts with one mailbox are one person."""
+    """A requester can't approve a request from a second Slack account with the same mailbox."""
     request = office.ask("bob")
     office.slack.change_user(office.people["carol"], announce=False, email=BOB)
     office.pass_time(days=4)
@@ -54,7 +54,7 @@ def test_nobody_approves_it_from_their_second_account(office: Office) -> None:
 
 
 def test_one_person_is_not_two_approvers(office: Office) -> None:
-    """A second account with the mailbox of somebody who has approved does not count."""
+    """A second Slack account with an approver's mailbox does not count as another approver."""
     office.slack.change_user(office.people["carol"], announce=False, email=BOB)
     office.ask("carol")
     office.pass_time(days=4)
@@ -65,7 +65,7 @@ def test_one_person_is_not_two_approvers(office: Office) -> None:
 
 
 def test_a_second_vote_of_the_same_person_is_not_taken(office: Office) -> None:
-    """One person has one say."""
+    """A person's second vote on a request is refused."""
     request = office.ask(change=FORWARD)
     office.approve(request, "bob")
     assert office.vote("bob", request).code == "vote.repeated"
@@ -74,7 +74,7 @@ def test_a_second_vote_of_the_same_person_is_not_taken(office: Office) -> None:
 
 
 def test_a_press_that_is_delivered_twice_is_one_vote(office: Office) -> None:
-    """The key of the delivery tells, and the answer is the same."""
+    """A press of a button that Slack delivers twice counts as one vote."""
     request = office.ask(change=FORWARD)
     assert request.card is not None
     press = ("press", request.id, office.people["bob"].id, office.deps.workspace.team)
@@ -85,14 +85,14 @@ def test_a_press_that_is_delivered_twice_is_one_vote(office: Office) -> None:
 
 
 def test_a_button_of_another_message_does_nothing(office: Office) -> None:
-    """Only the card that the bot posted for the request carries votes on it."""
+    """Only buttons on the card that the bot posted for a request can vote on it."""
     request = office.ask()
     for card in (
         MessageRef("C00000000", "1.000001"),
         MessageRef(office.channels["approvals"], "1.0"),
     ):
         assert office.vote("bob", request, card=card).code == "vote.wrong_card"
-    # A second delivery gets the same answer.
+    # A repeated delivery gets the same answer.
     press = ("press", "R-2222", office.people["bob"].id, office.deps.workspace.team)
     more = (True, card, office.deps.workspace.app)
     pressed = ButtonPress(*press, *more)
@@ -101,7 +101,7 @@ def test_a_button_of_another_message_does_nothing(office: Office) -> None:
 
 
 def test_a_button_of_another_app_or_workspace_does_nothing(office: Office) -> None:
-    """What Slack says of the message and of the person is compared."""
+    """A press on a button of another app, or by a person of another workspace, has no effect."""
     request = office.ask()
     assert request.card is not None
     bob, ours = office.people["bob"].id, office.deps.workspace
@@ -114,7 +114,7 @@ def test_a_button_of_another_app_or_workspace_does_nothing(office: Office) -> No
 
 
 def test_only_members_of_the_groups_have_a_vote(office: Office) -> None:
-    """Others are told who has, by a direct message; deny is a vote as well."""
+    """Only members of the approving groups can vote, and other people are told who can."""
     request = office.ask()
     office.approve(request, "erin")
     assert "Only members of `admins`" in office.told("erin")[-1]
@@ -125,7 +125,7 @@ def test_only_members_of_the_groups_have_a_vote(office: Office) -> None:
 
 
 def test_who_has_left_the_group_or_the_company_has_no_vote(office: Office) -> None:
-    """Group and account count as they are when the vote is judged, not when it was cast."""
+    """A voter's group and account count as they are when the vote is counted."""
     request = office.voted()
     office.slack.set_usergroup(office.usergroups["admins"], office.people["carol"])
     office.vote("carol", request)
@@ -135,7 +135,7 @@ def test_who_has_left_the_group_or_the_company_has_no_vote(office: Office) -> No
 
 
 def test_a_vote_after_the_end_does_not_count(office: Office) -> None:
-    """One from before it does, even where nobody could look at it until later."""
+    """A vote after the end of a request does not count, but an earlier one does."""
     late, early = office.ask(), office.ask("erin", Change(Action.ALIAS_ADD, "x@example.com"))
     office.vote("bob", early)
     office.clock.advance(days=1)
@@ -148,7 +148,7 @@ def test_a_vote_after_the_end_does_not_count(office: Office) -> None:
 
 
 def test_an_ended_request_takes_no_votes(office: Office) -> None:
-    """The voter hears how it ended, also if it ended after the vote was cast."""
+    """Votes on an ended request are refused, and the voter is told how it ended."""
     request = office.ask()
     office.approve(request, "bob")
     assert office.vote("carol", request).params["state"] == "done"
@@ -163,7 +163,7 @@ def test_an_ended_request_takes_no_votes(office: Office) -> None:
 
 @pytest.fixture
 def lookups(office: Office) -> Lookups:
-    """Give what looks things up."""
+    """Provide the look-ups."""
     office.api.patch(ALICE, emails=[ALICE, "sales@example.com"])
     office.api.forwarder("team@example.com", [ALICE])
     office.api.forwarder("board@example.com", [BOB])
@@ -175,7 +175,7 @@ def _as(office: Office, who: str) -> tuple[str, str]:
 
 
 def test_only_approvers_see_aliases_of_others(office: Office, lookups: Lookups) -> None:
-    """To others, a mailbox that exists and one that does not look the same."""
+    """Only approvers can see the aliases of other people's mailboxes."""
     own = (ALICE, ["sales@example.com"])
     assert lookups.aliases(*_as(office, "alice")) == own
     assert lookups.aliases(*_as(office, "alice"), ALICE) == own
@@ -190,7 +190,7 @@ def test_only_approvers_see_aliases_of_others(office: Office, lookups: Lookups) 
 def test_forwarders_are_seen_by_approvers_and_by_those_who_get_the_mail(
     office: Office, lookups: Lookups
 ) -> None:
-    """Others see none."""
+    """Forwarders are visible to approvers and to the people who receive their mail."""
     assert len(lookups.forwarders(*_as(office, "bob"))) == 2
     (one,) = lookups.forwarders(*_as(office, "alice"))
     assert one.address == "team@example.com"
@@ -198,14 +198,14 @@ def test_forwarders_are_seen_by_approvers_and_by_those_who_get_the_mail(
 
 
 def test_records_are_no_secret(office: Office, lookups: Lookups) -> None:
-    """The world can read them."""
+    """Any member can see DNS records, because they are public."""
     assert lookups.dns(*_as(office, "erin"), "example.com").records
     with pytest.raises(UserError):
         lookups.dns(*_as(office, "erin"), "elsewhere.example")
 
 
 def test_guests_and_outsiders_see_nothing(office: Office, lookups: Lookups) -> None:
-    """A person without a mailbox sees no aliases."""
+    """Guests and members of other workspaces can't look anything up."""
     with pytest.raises(UserError, match=r"person\.elsewhere"):
         lookups.aliases(office.people["alice"].id, "T0000ELSE")
     office.slack.change_user(office.people["alice"], announce=False, is_restricted=True)
@@ -219,7 +219,7 @@ def test_guests_and_outsiders_see_nothing(office: Office, lookups: Lookups) -> N
 
 
 def test_who_does_not_answer_is_told(office: Office, lookups: Lookups) -> None:
-    """Slack or the mail service: a sentence for the person."""
+    """If Slack or the mail service does not respond, the person gets a sentence that says so."""
     with office.slack.down(), pytest.raises(UserError, match=r"slack\.unavailable"):
         lookups.aliases(*_as(office, "alice"))
     mail = Mail("http://127.0.0.1:9", SecretStr("none"), timeout=0.5)
@@ -255,6 +255,6 @@ def test_who_does_not_answer_is_told(office: Office, lookups: Lookups) -> None:
 def test_each_approval_counts_for_one_group(
     quorum: dict[str, int], voters: str, is_met: bool
 ) -> None:
-    """A quorum is met where each approval finds a place of its own."""
+    """Each approval counts for one group, and a quorum is met if every group has enough of them."""
     members = [frozenset(one) for one in voters.split()]
     assert quorum_met([Quorum(*one) for one in quorum.items()], members) is is_met

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, Postroom contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write down every event that a callback plugin is told of, as the one that a job runner has."""
+"""Record every event that a callback plugin receives, like the plugin of a job runner."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ description: Appends each event as a line of JSON to the file that POSTROOM_TEST
 
 
 class CallbackModule(CallbackBase):  # type: ignore[misc]
-    """Appends each event to a file."""
+    """Append each event to a file."""
 
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "notification"
@@ -29,17 +29,17 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]
     CALLBACK_NEEDS_ENABLED = True
 
     def v2_on_any(self, *args: Any, **kwargs: Any) -> None:
-        """Take one event of any kind."""
+        """Record an event of any kind."""
         event = [_told(value) for value in [*args, *kwargs.values()]]
         with Path(os.environ["POSTROOM_TEST_EVENTS"]).open("a", encoding="utf-8") as file:
             file.write(json.dumps(event, default=str, ensure_ascii=False) + "\n")
 
 
 def _told(value: Any) -> Any:
-    """Return what an event tells of a result or a task; of anything else its text.
+    """Return the contents of a result or task, or the text of another event.
 
-    The arguments of a task that begins are as the playbook has them. Beside a result they would be
-    as the module got them, which no runner of jobs writes down.
+    A task's arguments are those in the playbook. The arguments in a result would be those that the
+    module received, which job runners don't record.
     """
     if hasattr(value, "_result"):
         return {"result": value._result, "task": value._task.get_name()}

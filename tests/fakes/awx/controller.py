@@ -7,7 +7,7 @@
         play(CONTROLLER_HOST=controller.url, CONTROLLER_OAUTH_TOKEN=controller.token)
         assert controller.names("job_templates") == ["Postroom drift"]
 
-`jobs.Awx` handles launches and jobs of the templates.
+`jobs.Awx` handles launches and jobs.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ from .kinds import (
 )
 from .web import DENIED, NOT_FOUND, PREFIX, Answer, Refused, Request, page_of, serving
 
-#: AWX's setting ACCESS_TOKEN_EXPIRE_SECONDS by default: a thousand years.
+#: The default of AWX's setting ACCESS_TOKEN_EXPIRE_SECONDS: a thousand years.
 TOKEN_SECONDS = 31_536_000_000.0
 
 
 @dataclass
 class Controller:
-    """The controller. No id is used twice, not even by different kinds.
+    """The controller. No two resources have the same ID, even if they are of different kinds.
 
-    :param token: of the superuser `admin`
-    :param tokens: the users' ids by their tokens
-    :param grants: each created token and when it expires, by its id
-    :param token_seconds: how long a token is valid
-    :param written: method, path and body of each request that is not a GET
-    :param rows: the resources' fields, by kind and id, with secrets in plain text
-    :param links: the ids of associated resources, by id and name of the association
-    :param surveys: by the template's id
-    :param playbooks: what a repository or a folder contains, by its address or local path
+    :param token: the token of the superuser `admin`
+    :param tokens: the IDs of users by token
+    :param grants: each created token and its expiry, by ID
+    :param token_seconds: the lifetime of tokens in seconds
+    :param written: the method, path and body of each request that is not a GET
+    :param rows: the fields of resources by kind and ID, with secrets in plain text
+    :param links: the IDs of associated resources, by ID and association
+    :param surveys: the surveys by template ID
+    :param playbooks: the playbooks in each repository or folder, by URL or local path
     """
 
     jobs: Awx
@@ -78,7 +78,7 @@ class Controller:
         admin = {"username": "admin", "is_superuser": True, "password": "adm1n/of+tests"}
         self.tokens[self.token] = self.add("users", admin)["id"]
 
-    # What tests use.
+    # Methods for tests.
 
     def names(self, kind: str) -> list[str]:
         """Return the names of all resources of a kind."""
@@ -90,7 +90,7 @@ class Controller:
         return row
 
     def add(self, kind: str, fields: Mapping[str, Any]) -> Row:
-        """Add a resource, with its roles."""
+        """Add a resource with its roles."""
         row = {"id": next(self._ids), **DEFAULTS.get(kind, {}), **fields}
         self.rows[kind][row["id"]] = row
         for name in ROLES.get(kind, ()):
@@ -99,19 +99,19 @@ class Controller:
         return row
 
     def linked(self, number: int, name: str) -> list[int]:
-        """Return the ids that are associated with a resource; the list may be changed."""
+        """Return the IDs of associated resources, as a list that may be changed."""
         return self.links.setdefault((number, name), [])
 
     def role(self, number: int, name: str) -> Role:
-        """Return a role on a resource."""
+        """Return one of a resource's roles."""
         return next(
             role for role in self.roles.values() if (role.resource, role.name) == (number, name)
         )
 
-    # Requests.
+    # Handling of requests.
 
     def answer(self, request: Request) -> Answer:
-        """Carry a request out, or refuse it."""
+        """Execute or refuse a request."""
         with self._lock:
             try:
                 return self._answer(request)
@@ -161,7 +161,7 @@ class Controller:
         raise Refused(401, {"detail": "Authentication credentials were not provided."})
 
     def _token(self, user: Row, request: Request) -> Answer:
-        """Create a token of the user, or revoke one of theirs."""
+        """Create a token for the user, or revoke one of the user's tokens."""
         if request.method == "POST":
             number, token = next(self._ids), secrets.token_urlsafe(20)
             expires = time.time() + self.token_seconds
@@ -176,13 +176,13 @@ class Controller:
         raise Refused(*NOT_FOUND)
 
     def _sees(self, user: Row, row: Row) -> bool:
-        """Return True if a user may see a resource; everyone sees the superusers."""
+        """Return whether a user can see a resource. Everyone can see superusers."""
         if user.get("is_superuser") or row is user or row.get("is_superuser"):
             return True
         return self._holds(user["id"], row["id"])
 
     def _holds(self, user: int, number: int, name: str | None = None) -> bool:
-        """Return True if a user has a role on a resource, themselves or through a team."""
+        """Return whether a user has a role on a resource, directly or through a team."""
         teams = {
             team
             for team in self.rows["teams"]
@@ -195,13 +195,13 @@ class Controller:
         )
 
     def _all_of(self, kind: str) -> list[tuple[str, Row]]:
-        """Return the resources of a kind, each with its own kind, by id."""
+        """Return the resources of a kind by ID, each with its own kind."""
         kinds = UNIFIED if kind == "unified_job_templates" else (kind,)
         found = [(one, row) for one in kinds for row in self.rows[one].values()]
         return sorted(found, key=lambda pair: pair[1]["id"])
 
     def _fits(self, row: Row, query: Mapping[str, str]) -> bool:
-        """Return True if a resource matches a query; a filter may follow one reference."""
+        """Return whether a resource matches a query, whose filters may follow one reference."""
         for key in query.keys() - {"page", "page_size"}:
             name, _joint, below = key.partition("__")
             value = row.get(name)
@@ -223,7 +223,8 @@ class Controller:
             self._check(kind, changed)
             row.update(changed)
         elif request.method == "DELETE" and kind == "inventories":
-            # AWX deletes it in the background; here, after it was listed once more.
+            # AWX deletes the resource in the background. Here, it is deleted after one more list
+            # request.
             row["pending_deletion"] = True
             return 202, None
         elif request.method == "DELETE":
@@ -237,7 +238,7 @@ class Controller:
             self._delete(kind, row["id"])
 
     def _delete(self, kind: str, number: int) -> None:
-        """Delete a resource, with the nodes of a workflow or the sources of an inventory."""
+        """Delete a resource together with a workflow's nodes or an inventory's sources."""
         del self.rows[kind][number]
         for below, field_name in (
             ("workflow_job_template_nodes", "workflow_job_template"),
@@ -248,7 +249,7 @@ class Controller:
                 del self.rows[below][one]
 
     def _check(self, kind: str, row: Row) -> None:
-        """Refuse a resource that AWX refuses, and set the fields that AWX derives from others."""
+        """Refuse a resource as AWX does, and set the fields that AWX derives from others."""
         if kind == "credentials":
             for name, value in row["inputs"].items():
                 if name not in fields_of(self.rows["credential_types"][row["credential_type"]]):
@@ -279,7 +280,7 @@ class Controller:
             raise Refused(400, {"variables_needed_to_start": missing})
 
     def _asked(self, template: Row) -> dict[str, Any]:
-        """Return the survey that a launch answers; it is empty if it is not enabled."""
+        """Return the survey that a launch has to answer, or an empty one if it is disabled."""
         return self.surveys.get(template["id"], {}) if template.get("survey_enabled") else {}
 
     def _below(self, request: Request, kind: str, row: Row) -> Answer:
@@ -321,21 +322,21 @@ class Controller:
         return 200, None
 
     def _link(self, request: Request, linked: list[int], kind: str) -> Answer:
-        """List what is associated with a resource or holds a role, or add or remove one."""
+        """List, add or remove the associated resources or holders of a role."""
         if request.method == "GET":
             return page_of([self._show(kind, self.rows[kind][one]) for one in linked], request)
         number = request.body["id"]
-        # Adding one twice, or removing one that is not associated, is not an error.
+        # Adding a resource twice, or removing one that is not associated, is not an error.
         linked[:] = [one for one in linked if one != number]
         if not request.body.get("disassociate"):
             linked.append(number)
         return 204, None
 
     def _job(self, user: Row, request: Request) -> Answer:
-        """Pass a request about jobs on, with the template as it is now."""
+        """Pass a request about jobs on, together with the current template."""
         if request.path[0] == "jobs":
             job = self.jobs.jobs.get(int(request.path[1]))
-            # The detail view of an object that exists answers 403, not 404.
+            # If the object exists, the detail view responds with 403 instead of 404.
             if job is not None and not self._sees(user, {"id": job.template}):
                 raise Refused(*DENIED)
             return self.jobs.carry_out(request)
@@ -355,10 +356,10 @@ class Controller:
             shown["ignored_fields"] = {**ignored, **shown["ignored_fields"]}
         return status, shown
 
-    # Responses.
+    # Contents of responses.
 
     def _show(self, kind: str, row: Row) -> Row:
-        """Return a resource as a response shows it, with its secrets encrypted."""
+        """Return a resource as it appears in responses, with encrypted secrets."""
         url = f"{PREFIX}{kind}/{row['id']}/"
         related = {"survey_spec": f"{url}survey_spec/"}
         summary: Row = {}
@@ -388,7 +389,7 @@ class Controller:
 
 @contextmanager
 def running_controller() -> Iterator[Controller]:
-    """Run a controller; every job succeeds without doing anything."""
+    """Run a controller whose jobs all succeed without doing anything."""
     jobs = Awx(lambda _playbook, _variables: True)
     jobs.going.set()
     controller = Controller(jobs)

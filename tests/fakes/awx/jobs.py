@@ -7,7 +7,7 @@
         launch(awx.url, awx.token)
 
 A launch drops variables that are neither in the survey nor prompted for, and only its response
-names them. The variables of a job come as a JSON text. Each job runs its playbook.
+names them. A job's variables are a JSON string. Each job runs its playbook.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from .web import Answer, Fault, Request, page_of, serving
 
 JOB_SECONDS = 120.0
 
-#: Runs a playbook with variables and returns True if it was successful.
+#: Runs a playbook with variables, and returns whether it succeeded.
 Play = Callable[[str, Mapping[str, Any]], bool]
 
 
 class Template(NamedTuple):
     """A job template of one of the collection's playbooks.
 
-    :param survey: as AWX stores it, or empty
-    :param asks_variables: True if a launch may give any variable
+    :param survey: the survey as AWX stores it, or an empty one
+    :param asks_variables: whether a launch may set any variable
     """
 
     playbook: str
@@ -44,7 +44,7 @@ class Template(NamedTuple):
     asks_variables: bool = False
 
     def preflight(self) -> dict[str, Any]:
-        """Return what a launch needs and takes."""
+        """Return the launch's requirements and options."""
         questions = self.survey.get("spec", ())
         return {
             "ask_variables_on_launch": self.asks_variables,
@@ -53,14 +53,14 @@ class Template(NamedTuple):
         }
 
     def takes(self, name: str) -> bool:
-        """Return True if a launch may give a variable."""
+        """Return whether a launch may set a variable."""
         asked = [one["variable"] for one in self.survey.get("spec", ())]
         return self.asks_variables or name in asked
 
 
 @dataclass
 class Job:
-    """A job with AWX's status of it."""
+    """A job with its status in AWX."""
 
     id: int
     template: int
@@ -70,7 +70,7 @@ class Job:
     thread: threading.Thread | None = None
 
     def as_row(self) -> dict[str, Any]:
-        """Return it as responses show it."""
+        """Return the job as it appears in responses."""
         variables = json.dumps(self.variables)
         shown = {"id": self.id, "status": self.status, "job_explanation": self.explanation}
         return {**shown, "extra_vars": variables}
@@ -78,12 +78,12 @@ class Job:
 
 @dataclass
 class Awx:
-    """The controller as the bot sees it.
+    """The part of the controller that the bot uses.
 
     :param explanation: AWX's reason for jobs that fail
     :param faults: each affects the next request that it matches
-    :param going: jobs wait for it before they begin
-    :param requests: method and path of each request
+    :param going: an event for which jobs wait before they start
+    :param requests: the method and path of each request
     """
 
     play: Play
@@ -107,7 +107,7 @@ class Awx:
                 job.thread.join(JOB_SECONDS)
 
     def fault_for(self, line: str) -> Fault | None:
-        """Record a request and return its fault."""
+        """Record a request, and return its fault."""
         with self._lock:
             self.requests.append(line)
             found = next((fault for fault in self.faults if fault.part in line), None)
@@ -116,14 +116,14 @@ class Awx:
             return found
 
     def answer(self, request: Request) -> Answer:
-        """Carry a request out for the bot's token or its user."""
+        """Execute a request with the bot's token or as its user."""
         basic = base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
         if request.authorization not in (f"Bearer {self.token}", f"Basic {basic}"):
             return 401, {"detail": "Authentication credentials were not provided."}
         return self.carry_out(request)
 
     def carry_out(self, request: Request) -> Answer:
-        """Carry a request out without authentication."""
+        """Execute a request without authentication."""
         with self._lock:
             match (request.method, *request.path):
                 case (method, "job_templates", number, what) if _known(number, self.templates):
@@ -185,10 +185,10 @@ class Awx:
 def injected(
     injectors: Mapping[str, Any], values: Mapping[str, Any], folder: str
 ) -> dict[str, dict[str, str]]:
-    """Return what a job gets from a credential, by `file`, `env` and `extra_vars`.
+    """Return the values that a credential provides to a job, by `file`, `env` and `extra_vars`.
 
     :param values: the credential's inputs, with secrets in plain text
-    :param folder: the folder of the files
+    :param folder: the folder for the files
     """
     labels = [key.partition(".")[2] for key in injectors["file"]]
     filename = SimpleNamespace(**{label: f"{folder}/template_{label}" for label in labels})
@@ -206,7 +206,7 @@ def _known(number: str, known: Mapping[int, object]) -> bool:
 
 @contextmanager
 def running_awx(play: Play) -> Iterator[Awx]:
-    """Run AWX; its jobs begin immediately unless `going` is cleared."""
+    """Run AWX. Jobs start immediately, unless `going` is cleared."""
     awx = Awx(play)
     awx.going.set()
     with serving(awx.answer, awx.fault_for) as awx.url:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The kinds of AWX's resources: their roles, references, secrets and default values."""
+"""The kinds of AWX resources with their roles, references, secrets and defaults."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 Row = dict[str, Any]
 
-#: By their path in the API, each with AWX's name of one.
+#: The kinds by their path in the API, each with AWX's singular name.
 KINDS = {
     "organizations": "organization",
     "credential_types": "credential_type",
@@ -43,7 +43,7 @@ UNIFIED = (
     "inventory_sources",
     "workflow_approval_templates",
 )
-#: The fields that refer to another resource. A response has its name in `summary_fields`.
+#: Fields that refer to another resource, whose name is in `summary_fields` of a response.
 REFERENCES = {
     "credential": "credentials",
     "execution_environment": "execution_environments",
@@ -51,12 +51,12 @@ REFERENCES = {
     "project": "projects",
     "source_project": "projects",
 }
-#: The fields that hold secrets among others.
+#: Fields that contain secrets among other values.
 WITH_SECRETS = {
     "credentials": "inputs",
     "notification_templates": "notification_configuration",
 }
-#: What a user may be asked for at the launch of any template, and of a job template.
+#: The prompts of all templates, and the additional ones of job templates.
 _PROMPTS = ("inventory", "labels", "limit", "scm_branch", "skip_tags", "tags", "variables")
 _JOB_PROMPTS = (
     "credential",
@@ -69,16 +69,16 @@ _JOB_PROMPTS = (
     "timeout",
     "verbosity",
 )
-#: The fields that a launch gives, where the prompt has another name.
+#: Fields that a launch sets although the prompt has a different name.
 _LAUNCH_FIELDS = {"credentials": "credential", "extra_vars": "variables", "job_tags": "tags"}
 
 
 def ask(name: str) -> str:
-    """Return the field of a template that lets a launch give a field."""
+    """Return the field of a template that enables a prompt."""
     return f"ask_{_LAUNCH_FIELDS.get(name, name)}_on_launch"
 
 
-#: The values of fields that a request to create a resource leaves out.
+#: The defaults of fields that a request to create a resource omits.
 DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "projects": {
         "allow_override": False,
@@ -106,7 +106,7 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {
 
 @dataclass
 class Role:
-    """A role on one resource, and the ids of its holders."""
+    """A role on a resource, and the IDs of its holders."""
 
     id: int
     resource: int
@@ -120,6 +120,6 @@ def name_of(row: Row) -> str:
 
 
 def fields_of(credential_type: Row) -> dict[str, bool]:
-    """Return the fields of a credential type, and whether each is a secret."""
+    """Return the fields of a credential type, and whether each one is secret."""
     fields = credential_type.get("inputs", {}).get("fields", ())
     return {one["id"]: one.get("secret", False) for one in fields}

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""AWX's rules for surveys and for the answers to them, beyond `schemas/survey.schema.json`."""
+"""AWX's rules for surveys and answers, in addition to `schemas/survey.schema.json`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NUMBERS: Mapping[str, type] = {"integer": int, "float": float}
 
 
 def of_texts(**needed: bool) -> dict[str, Any]:
-    """Return a survey that asks for texts; each is required or not."""
+    """Return a survey with text questions, each of which is required or optional."""
     spec = [
         {"question_name": name, "variable": name, "type": "text", "required": is_needed}
         for name, is_needed in needed.items()
@@ -21,12 +21,12 @@ def of_texts(**needed: bool) -> dict[str, Any]:
 
 
 def problem_of(survey: Mapping[str, Any]) -> str | None:
-    """Return why AWX refuses a survey, or None."""
+    """Return the reason why AWX refuses a survey, or None."""
     return next(_problems(survey["spec"]), None)
 
 
 def problems_of_answers(survey: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
-    """Return why a job does not start with these answers."""
+    """Return the reasons why AWX refuses these answers."""
     found: list[str] = []
     for item in survey.get("spec", ()):
         name = item["variable"]
@@ -38,7 +38,7 @@ def problems_of_answers(survey: Mapping[str, Any], given: Mapping[str, Any]) -> 
 
 
 def problems_of_defaults(survey: Mapping[str, Any]) -> list[str]:
-    """Return why defaults are not valid answers; AWX omits such defaults silently."""
+    """Return the reasons why defaults are not valid answers. AWX silently omits such defaults."""
     items = [item for item in survey["spec"] if "default" in item]
     given = {
         item["variable"]: item["default"].splitlines()

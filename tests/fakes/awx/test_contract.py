@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The fake of AWX enforces the rules of AWX that our guarantees rest on."""
+"""The fake AWX enforces those rules of AWX on which the project relies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ansible_collections.postroom.email.tests.fakes.awx.controller import (
 
 @pytest.fixture
 def controller() -> Iterator[Controller]:
-    """Run a controller with a job template and a user, whose token is `of-ann`."""
+    """Run a controller with a job template and a user whose token is `of-ann`."""
     with running_controller() as controller:
         template = {"name": "J", "playbook": "add_alias.yml"}
         controller.add("job_templates", template)
@@ -44,7 +44,7 @@ def status_of(
 
 
 def test_permissions_are_enforced(controller: Controller) -> None:
-    """A user sees and launches what a role allows, directly or by a team, and changes nothing."""
+    """A user can only see and launch what a role allows, directly or through a team."""
     assert status_of(controller, "GET", "teams/", token="unknown") == 401
     ann = controller.named("users", "ann")["id"]
     template = controller.named("job_templates", "J")["id"]
@@ -64,7 +64,7 @@ def test_permissions_are_enforced(controller: Controller) -> None:
 
 
 def test_jobs_of_an_invisible_template_are_denied(controller: Controller) -> None:
-    """A role on the workflow alone isn't enough: the job answers 403 until its template is read."""
+    """A user without a role on a job's template gets 403 for the job."""
     ann = controller.named("users", "ann")["id"]
     template = controller.named("job_templates", "J")["id"]
     workflow = controller.add("workflow_job_templates", {"name": "W"})["id"]
@@ -78,7 +78,7 @@ def test_jobs_of_an_invisible_template_are_denied(controller: Controller) -> Non
 
 
 def test_a_launch_ignores_what_is_not_prompted_for(controller: Controller) -> None:
-    """Every prompt is closed by default, and the response names the ignored fields."""
+    """A launch ignores fields without an enabled prompt, and the response names them."""
     template = controller.named("job_templates", "J")
     body = {"limit": "x", "scm_branch": "other"}
     for prompts, ignored in (({}, body), ({"ask_limit_on_launch": True}, {"scm_branch": "other"})):
@@ -88,7 +88,7 @@ def test_a_launch_ignores_what_is_not_prompted_for(controller: Controller) -> No
 
 
 def test_a_token_expires(controller: Controller) -> None:
-    """By default in a thousand years; an expired one is refused."""
+    """A token is valid for a thousand years by default, and an expired one is refused."""
     for seconds, status in ((controller.token_seconds, 200), (0.0, 401)):
         controller.token_seconds = seconds
         token = send(controller, "POST", "tokens/", {}).json()["token"]

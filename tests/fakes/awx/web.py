@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The HTTP server of AWX's API on a loopback port, with faults on request."""
+"""An HTTP server for the AWX API on a loopback port, with optional faults."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ PREFIX = "/api/v2/"
 MAX_PAGE_SIZE = 200
 _PRODUCT = {"X-API-Product-Name": "AWX", "X-API-Product-Version": "24.6.1"}
 
-#: Status and body.
+#: A status and a body.
 Answer = tuple[int, Any]
 NOT_FOUND: Answer = (404, {"detail": "Not found."})
 DENIED: Answer = (403, {"detail": "You do not have permission to perform this action."})
 
 
 class Refused(Exception):
-    """A request is refused with this response."""
+    """Raised to refuse a request with this response."""
 
     def __init__(self, status: int, body: Any) -> None:
         super().__init__(f"status {status}")
@@ -30,7 +30,7 @@ class Refused(Exception):
 
 
 class Request(NamedTuple):
-    """A request; `path` is below `/api/v2/`, and `query` has the last value of each key."""
+    """A request. `path` is below `/api/v2/`, and `query` contains the last value of each key."""
 
     method: str
     path: tuple[str, ...]
@@ -40,11 +40,11 @@ class Request(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """A fault of one request.
+    """A fault that affects one request.
 
-    :param part: of the request's method and path, such as `POST` or `launch`
-    :param status: of the response; None resets the connection
-    :param after: True to carry the request out first
+    :param part: a part of the request's method and path, such as `POST` or `launch`
+    :param status: the status of the response, or None to reset the connection
+    :param after: whether to execute the request first
     """
 
     part: str
@@ -54,7 +54,7 @@ class Fault(NamedTuple):
 
 
 def page_of(shown: Sequence[Any], request: Request) -> Answer:
-    """Return a page of a list, or that there is no such page."""
+    """Return a page of a list, or an error if the page does not exist."""
     query = request.query
     page = int(query.get("page", "1"))
     size = min(int(query.get("page_size", "25")), MAX_PAGE_SIZE)
@@ -78,9 +78,9 @@ def serving(
     answer_to: Callable[[Request], Answer],
     fault_for: Callable[[str], Fault | None] = lambda _line: None,
 ) -> Iterator[str]:
-    """Serve an application; yield its address.
+    """Serve an application, and yield its URL.
 
-    :param fault_for: records a request, as method and path, and returns its fault
+    :param fault_for: a function that records a request's method and path and returns its fault
     """
 
     def handle(received: http_server.Request) -> http_server.Reply:

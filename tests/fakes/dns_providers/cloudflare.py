@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A zone at Cloudflare: each record is an object of its own, and its text stays as entered."""
+"""A Cloudflare zone, in which each record is a separate object and keeps its text as entered."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Record = dict[str, Any]
 
 
 class Cloudflare:
-    """One zone of an account; its host `full` has no room for another TXT record.
+    """One zone of an account. Its host `full` has no room for another TXT record.
 
     https://developers.cloudflare.com/api/resources/dns
     """
@@ -30,7 +30,7 @@ class Cloudflare:
         self._numbers = itertools.count(1)
 
     def put(self, name: str, kind: str, *values: str) -> None:
-        """Add records as another client."""
+        """Add records like another client."""
         for value in values:
             record = {"name": name, "type": kind, "content": value, "ttl": 1}
             if kind == "MX":
@@ -39,12 +39,12 @@ class Cloudflare:
             self._add(record)
 
     def lookup(self, name: str, kind: str) -> tuple[str, ...]:
-        """Return the values of the records of a name and a type, as zone-file text."""
+        """Return the values of the records with a name and type, in zone-file format."""
         found = [r for r in self._records.values() if (r["name"], r["type"]) == (name, kind)]
         return tuple(sorted(_as_text(record) for record in found))
 
     def answer(self, asked: Asked) -> tuple[int, Any]:
-        """Answer a request."""
+        """Respond to a request."""
         match asked.path:
             case ("client", "v4", "zones"):
                 named = asked.query.get("name") == self.zone
@@ -54,7 +54,7 @@ class Cloudflare:
         return _failure(400, 7003, "Could not route to that path")
 
     def refuse(self) -> tuple[int, Any]:
-        """Refuse the token."""
+        """Respond to an invalid token."""
         return _failure(403, 9109, "Invalid access token")
 
     def _answer_records(self, asked: Asked, number: str = "") -> tuple[int, Any]:

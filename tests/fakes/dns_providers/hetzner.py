@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A zone at Hetzner: record sets with names relative to the zone, and a comment on each record."""
+"""A Hetzner zone, with record sets whose names are relative and whose records have comments."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Hetzner:
         self._sets: dict[tuple[str, str], dict[str, Any]] = {}
 
     def put(self, name: str, kind: str, *values: str) -> None:
-        """Write a record set as another client."""
+        """Write a record set like another client."""
         records = [{"value": value, "comment": f"why {value}"} for value in values]
         self._store(self._relative(name), kind, 600, records)
 
@@ -34,7 +34,7 @@ class Hetzner:
         return tuple(sorted(self._comments(self._relative(name), kind)))
 
     def answer(self, asked: Asked) -> tuple[int, Any]:
-        """Answer a request."""
+        """Respond to a request."""
         match asked.path:
             case ("v1", "zones", zone, "rrsets", *rest) if zone in (self.zone, str(ZONE_ID)):
                 return self._answer_within(asked, *rest)
@@ -43,7 +43,7 @@ class Hetzner:
         return _not_found()
 
     def refuse(self) -> tuple[int, Any]:
-        """Refuse the token."""
+        """Respond to an invalid token."""
         return 401, {"error": {"code": "unauthorized", "message": "unable to authenticate"}}
 
     def _answer_within(
@@ -76,7 +76,7 @@ class Hetzner:
     ) -> dict[str, Any]:
         comments = self._comments(name, kind)
         for record in records:
-            # TXT values need quotes. A comment that is not written again is lost.
+            # TXT values need quotes. A comment is lost unless it is written again.
             assert kind != "TXT" or record["value"].startswith('"'), record
             assert record.get("comment") == comments.get(record["value"], record.get("comment"))
         made = {
@@ -93,7 +93,7 @@ class Hetzner:
         return made
 
     def _comments(self, name: str, kind: str) -> dict[str, str | None]:
-        """Return the comments of a record set by value."""
+        """Return the comments in a record set by value."""
         found = self._sets.get((name, kind), {"records": []})
         return {record["value"]: record["comment"] for record in found["records"]}
 

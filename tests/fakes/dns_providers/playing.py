@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The HTTP server of a fake JSON API, on a loopback port.
+"""The HTTP server of a fake JSON API on a loopback port.
 
-It is also a proxy that answers for every host, for a client that insists on the provider's name.
+It is also a proxy for every host, for clients that insist on the provider's host name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ansible_collections.postroom.email.tests.fakes.http_server import (
 
 
 class Asked(NamedTuple):
-    """A request: the parts of its path, its query and its JSON body."""
+    """A request with the parts of its path, its query and its JSON body."""
 
     method: str
     path: tuple[str, ...]
@@ -31,21 +31,21 @@ class Asked(NamedTuple):
 
 
 class Api(Protocol):
-    """An API; `authorization` is the value of the header that it requires."""
+    """An API. `authorization` is the required value of the header."""
 
     authorization: str
 
     def answer(self, asked: Asked) -> tuple[int, Any]:
-        """Return the status and the JSON body."""
+        """Return the status and the JSON body of the response."""
 
     def refuse(self) -> tuple[int, Any]:
-        """Return the response to another token."""
+        """Return the response to an invalid token."""
 
 
 class Player:
     """A running API.
 
-    :param url: its address, without a path
+    :param url: the URL without a path
     :param writes: `METHOD /path` of each request that is not a GET
     """
 
@@ -60,7 +60,7 @@ class Player:
         return taken
 
     def __call__(self, request: Request) -> Reply:
-        """Answer a request."""
+        """Respond to a request."""
         parts = urlsplit(request.target)
         if request.method != "GET":
             self.writes.append(f"{request.method} {parts.path}")
@@ -75,7 +75,7 @@ class Player:
 
 @contextmanager
 def played(api: Api, context: ssl.SSLContext | None = None) -> Iterator[Player]:
-    """Run an API; `context` is for the TLS of the proxied host."""
+    """Run an API. `context` is for TLS with the proxied host."""
     player = Player(api)
     with serving(player, proxied=context) as server:
         player.url = server.url

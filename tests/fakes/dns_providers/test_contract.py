@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The fakes of the DNS providers enforce the rules of the providers' APIs."""
+"""The fake DNS providers enforce the rules of the providers' APIs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RECORDS = f"/client/v4/zones/{cloudflare.ZONE_ID}/dns_records"
 
 
 def test_cloudflare_refuses_a_second_identical_record() -> None:
-    """A record is unique by name, type and content, and its text stays as it was entered."""
+    """Cloudflare refuses a second record with the same name, type and content."""
     zone = cloudflare.Cloudflare("example.com")
     record = {"name": zone.zone, "type": "TXT", "content": "v=spf1 -all", "ttl": 1}
     headers = {"Authorization": zone.authorization}

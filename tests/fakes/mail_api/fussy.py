@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Services that refuse a part of what they are asked, and plans for what they hold."""
+"""Services that refuse some requests, and plans for their contents."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from ansible_collections.postroom.email.tests.support.planning import Parts, mai
 
 
 def service_of(*principals: dict[str, Any]) -> QuirkyService:
-    """Return a service with a domain and these."""
+    """Return a service with a domain and these principals."""
     return QuirkyService(None, domain("example.com"), *principals)
 
 
 def plan_for(service: QuirkyService, parts: Parts, **options: Any) -> Plan:
-    """Plan for what the service holds."""
+    """Return a plan for the service's current contents."""
     return plan([read_principal(row) for row in service.principals.values()], parts, **options)
 
 
 def names_of(planned: Plan, results: list[Result]) -> dict[str, str]:
-    """Return what became of each step, by its subject; of the last one, where it has two."""
+    """Return the outcome of each step by its subject, or of the last step if there are several."""
     pairs = zip(planned.changes, results, strict=True)
     return {change.subject.name.key.partition("@")[0]: r.outcome for change, r in pairs}
 
 
 class Fussy:
-    """Answers from a service, but refuses some requests by what they are about.
+    """A handler that forwards requests to a service, but refuses some of them.
 
-    :param refusals: what to answer, by a part of ``METHOD name``, for ever
+    :param refusals: permanent responses, by a part of ``METHOD name``
     """
 
     def __init__(self, service: QuirkyService, refusals: Mapping[str, Reply]) -> None:
@@ -44,7 +44,7 @@ class Fussy:
         self.refusals = dict(refusals)
 
     def __call__(self, request: Request) -> Reply:
-        """Answer one request."""
+        """Respond to a request."""
         name = request.json["name"] if request.method == "POST" else request.target
         line = f"{request.method} {name}".replace("%40", "@")
         for part, reply in self.refusals.items():
@@ -54,7 +54,7 @@ class Fussy:
 
 
 def holders(service: QuirkyService) -> dict[str, str]:
-    """Return who has which alias."""
+    """Return the owner of each alias."""
     return {
         alias.partition("@")[0]: row["name"].partition("@")[0]
         for row in service.principals.values()
@@ -63,6 +63,6 @@ def holders(service: QuirkyService) -> dict[str, str]:
 
 
 def many(service: QuirkyService, count: int) -> Plan:
-    """Plan many mailboxes."""
+    """Return a plan that creates many mailboxes."""
     names = [f"b{number:03}" for number in range(count)]
     return plan_for(service, {"mailboxes": list(map(mail, names))}, passwords=names)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A small mail service in memory with the habits of real servers, each of them optional.
+"""A small mail service in memory with the habits of real servers, each of which is optional.
 
 The reference service is stricter.
 """
@@ -31,16 +31,16 @@ SHORT = {"principal": None, "null": json_reply({"data": None}), "empty": EMPTY}
 
 @dataclass(frozen=True)
 class Quirks:
-    """Deviations from the contract; the defaults are the contract.
+    """Deviations from the contract. By default, there are none.
 
-    :param envelope: answers come in ``{"data": ...}``
-    :param items: a list comes as ``{"items": [...], "total": n}``
-    :param bare_names: a list holds names in place of objects
-    :param page_rows: a list comes in pages of so many rows, 0 for none
-    :param pages: how a list leads to the next page: by a total, by a Link, or not at all
-    :param create_answers_id: POST answers ``{"data": 50}``
-    :param counts: a domain has a count for ``members``
-    :param domain_delete: what happens to what a domain holds
+    :param envelope: whether responses are wrapped in ``{"data": ...}``
+    :param items: whether a list is sent as ``{"items": [...], "total": n}``
+    :param bare_names: whether a list contains names instead of objects
+    :param page_rows: the number of rows per page of a list, or 0 for no pages
+    :param pages: how a page refers to the next one: by a total, by a Link header, or not at all
+    :param create_answers_id: whether the response to POST is ``{"data": 50}``
+    :param counts: whether ``members`` of a domain is a number
+    :param domain_delete: the effect of deleting a domain on the principals in it
     """
 
     integer_ids: bool = False
@@ -65,8 +65,8 @@ class Quirks:
 class Disturbance:
     """A fault for the next request of a method.
 
-    :param effect: whether the request is carried out all the same
-    :param skip: how many requests of the method to let pass first
+    :param effect: whether the request is executed nevertheless
+    :param skip: the number of requests of the method to process first
     """
 
     method: str
@@ -76,7 +76,7 @@ class Disturbance:
 
 
 class QuirkyService:
-    """A handler for ScriptedServer: principals in a dict, and the quirks."""
+    """A handler for ScriptedServer with principals in a dictionary, and with quirks."""
 
     def __init__(self, quirks: Quirks | None = None, *principals: Principal) -> None:
         self.quirks = quirks or Quirks()
@@ -89,7 +89,7 @@ class QuirkyService:
     def disturb(
         self, method: str, reply: Reply, *, effect: bool = False, times: int = 1, skip: int = 0
     ) -> None:
-        """Answer requests of a method with ``reply``, carried out or not, after ``skip`` more."""
+        """Respond to requests of a method with ``reply``, executed or not, after ``skip`` more."""
         self._disturbances.append(Disturbance(method, reply, effect, skip))
         self._disturbances += [Disturbance(method, reply, effect) for _time in range(times - 1)]
 
@@ -98,7 +98,7 @@ class QuirkyService:
         self._meddlers += [(method, action)] * times
 
     def __call__(self, request: Request) -> Reply:
-        """Answer one request."""
+        """Respond to a request."""
         with self._lock:
             fault = self._due(request.method)
             if fault is not None and not fault.effect:
@@ -255,12 +255,12 @@ class QuirkyService:
 
 
 def domain(name: str) -> Principal:
-    """Return a domain as the service stores it."""
+    """Return a domain in the service's format."""
     return {"name": name, "type": "domain"}
 
 
 def mailbox(name: str, *aliases: str, secret: str = "stored-Zq8") -> Principal:
-    """Return a mailbox as the service stores it."""
+    """Return a mailbox in the service's format."""
     return {
         "name": name,
         "type": "individual",
@@ -270,5 +270,5 @@ def mailbox(name: str, *aliases: str, secret: str = "stored-Zq8") -> Principal:
 
 
 def forwarder(name: str, *members: str) -> Principal:
-    """Return a forwarder as the service stores it."""
+    """Return a forwarder in the service's format."""
     return {"name": name, "type": "individual", "emails": [name], "members": list(members)}

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Responses of mail APIs and proxies, and fixed exchanges with a server."""
+"""Responses of mail APIs and proxies, and scripted exchanges with a server."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def text_reply(text: str, status: int = 200, kind: str = "text/plain") -> Reply:
 
 
 def html(status: int, title: str = "Bad Gateway") -> Reply:
-    """Return a proxy's error page."""
+    """Return an error page of a proxy."""
     page = f"<html><head><title>{title}</title></head><body><h1>{title}</h1></body></html>"
     return text_reply(page, status, "text/html")
 
@@ -50,9 +50,9 @@ def redirect(to: str, status: int = 302) -> Reply:
 
 
 class Script:
-    """Answers the expected requests, in order, and records unexpected ones.
+    """A handler that responds to the expected requests, in order, and records unexpected ones.
 
-    :param exchanges: method, target and reply, one for each request
+    :param exchanges: the method, target and reply of each request
     """
 
     def __init__(self, *exchanges: Exchange) -> None:
@@ -61,7 +61,7 @@ class Script:
         self.surprises: list[str] = []
 
     def __call__(self, request: Request) -> Reply:
-        """Answer a request."""
+        """Respond to a request."""
         with self._lock:
             if self._exchanges and self._exchanges[0][:2] == (request.method, request.target):
                 return self._exchanges.pop(0)[2]
@@ -69,7 +69,7 @@ class Script:
         return problem(599, f"unexpected: {request.line}")
 
     def verify(self) -> None:
-        """Raise AssertionError if the requests were not exactly the expected ones."""
+        """Raise AssertionError unless the requests were exactly the expected ones."""
         missing = [f"{method} {target}" for method, target, _reply in self._exchanges]
         if self.surprises or missing:
             raise AssertionError(f"unexpected: {self.surprises}; still expected: {missing}")
@@ -77,7 +77,7 @@ class Script:
 
 @contextlib.contextmanager
 def scripted(handler: Handler, *, tls: ssl.SSLContext | None = None) -> Iterator[ScriptedServer]:
-    """Run a server; at the end, verify a Script."""
+    """Run a server, and verify a Script at the end."""
     server = ScriptedServer(handler, tls=tls)
     try:
         yield server

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The hostile mail APIs are hostile in the way that each test asks for, and in no other."""
+"""The fake mail APIs only deviate from the contract as a test requests."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def service() -> QuirkyService:
 
 @pytest.fixture
 def server(service: QuirkyService) -> Iterator[ScriptedServer]:
-    """Serve it."""
+    """Run a server for the service."""
     with scripted(service) as server:
         yield server
 
 
 def test_the_service_without_quirks_keeps_the_contract(server: ScriptedServer) -> None:
-    """Names are unique over all addresses, domains must exist, and a primary address stays."""
+    """Without quirks, names are unique, domains must exist and primary addresses can't change."""
     new = {"type": "individual", "name": "bob@example.com", "secrets": ["x"]}
     for method, target, body, status in (
         ("POST", "/api/principal", {**new, "emails": ["sales@example.com"]}, 409),
@@ -61,7 +61,7 @@ def test_the_service_without_quirks_keeps_the_contract(server: ScriptedServer) -
 
 
 def test_a_script_is_exact() -> None:
-    """A request that the script does not expect, or one that does not come, fails the test."""
+    """A request that the script does not expect, or a missing one, fails the test."""
     with (
         pytest.raises(AssertionError, match="unexpected"),
         scripted(Script(("GET", "/a", json_reply([])))) as server,

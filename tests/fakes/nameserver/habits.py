@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a name server may do when it is asked: rightly, wrongly, slowly or not at all.
+"""Ways in which a name server responds to a query: correctly, wrongly, slowly or not at all.
 
-A habit gets the question and returns what is sent, piece by piece.
+A habit is a function that takes a query and returns the pieces to send.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LARGEST = 65535
 
 
 class Asked(NamedTuple):
-    """A question as it came: ``query`` holds what else there is to know, and ``wire`` its bytes."""
+    """A received query. ``query`` is the parsed message, and ``wire`` contains its bytes."""
 
     query: dns.message.Message
     wire: bytes
@@ -33,21 +33,21 @@ class Asked(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name asked for, in lower case, without a dot at the end."""
+        """The queried name in lower case, without a final dot."""
         return self.query.question[0].name.to_text(omit_final_dot=True).lower()
 
     @property
     def kind(self) -> str:
-        """The type asked for."""
+        """The queried type."""
         return dns.rdatatype.to_text(self.query.question[0].rdtype)
 
 
 class Piece(NamedTuple):
-    """Something to send.
+    """Data to send.
 
-    :param after: seconds to wait before
-    :param elsewhere: from another port (by UDP)
-    :param framed: with its length before it (by TCP)
+    :param after: the seconds to wait before sending
+    :param elsewhere: whether to send from another port (with UDP)
+    :param framed: whether to send the length first (with TCP)
     """
 
     data: bytes
@@ -60,7 +60,7 @@ Habit = Callable[[Asked], list[Piece]]
 
 
 def answer(*values: str, ttl: int = 3600, aa: bool = True, ra: bool = False) -> Habit:
-    """Answer with these records, each as zone-file text, of the type that is asked for."""
+    """Answer with these records of the queried type, each in zone-file format."""
 
     def habit(asked: Asked) -> list[Piece]:
         response = _response(asked, aa=aa)
@@ -72,9 +72,9 @@ def answer(*values: str, ttl: int = 3600, aa: bool = True, ra: bool = False) -> 
 
 
 def nothing_there(rcode: str = "NOERROR", *, soa: str | None = None, aa: bool = True) -> Habit:
-    """Answer that there are no such records, with the SOA record of a zone, or without any.
+    """Answer that the records don't exist, with or without the SOA record of a zone.
 
-    :param soa: the zone's name; empty for the root
+    :param soa: the zone's name, or an empty string for the root
     """
 
     def habit(asked: Asked) -> list[Piece]:
@@ -88,7 +88,7 @@ def nothing_there(rcode: str = "NOERROR", *, soa: str | None = None, aa: bool = 
 
 
 def failing(rcode: str, *, error: int | None = None, text: str = "") -> Habit:
-    """Answer with an error, and with an extended one (RFC 8914) where its code is given."""
+    """Answer with an error and, if its code is given, with an extended error (RFC 8914)."""
 
     def habit(asked: Asked) -> list[Piece]:
         response = _response(asked, rcode, aa=False)
@@ -103,7 +103,7 @@ refused: Habit = failing("REFUSED")
 
 
 def referral(zone: str, *hosts: str) -> Habit:
-    """Answer that others know."""
+    """Answer with a referral to other servers."""
 
     def habit(asked: Asked) -> list[Piece]:
         response = _response(asked, aa=False)
@@ -114,7 +114,7 @@ def referral(zone: str, *hosts: str) -> Habit:
 
 
 def alias(target: str, *values: str, of: str | None = None) -> Habit:
-    """Answer with a CNAME record, and the records there; or ``of`` another owner than asked."""
+    """Answer with a CNAME record and its target's records, possibly for another owner name."""
 
     def habit(asked: Asked) -> list[Piece]:
         response = _response(asked)
@@ -127,7 +127,7 @@ def alias(target: str, *values: str, of: str | None = None) -> Habit:
 
 
 def another_name(name: str, *values: str) -> Habit:
-    """Answer the question with the records of another name."""
+    """Answer with the records of another name."""
 
     def habit(asked: Asked) -> list[Piece]:
         response = _response(asked)
@@ -138,27 +138,27 @@ def another_name(name: str, *values: str) -> Habit:
 
 
 def silent(_asked: Asked) -> list[Piece]:
-    """Say nothing."""
+    """Send nothing."""
     return []
 
 
 def garbage(_asked: Asked) -> list[Piece]:
-    """Send bytes that are no message."""
+    """Send bytes that are not a DNS message."""
     return [Piece(b"HTTP/1.1 400 Bad Request\r\n\r\n")]
 
 
 def wrong_id(habit: Habit) -> Habit:
-    """Do as ``habit``, under the number of another question."""
+    """Do the same as ``habit``, but with the ID of another query."""
     return _edited(habit, lambda wire: bytes([wire[0] ^ 0xFF]) + wire[1:])
 
 
 def no_response(habit: Habit) -> Habit:
-    """Do as ``habit``, marked as a question."""
+    """Do the same as ``habit``, but with the flags of a query."""
     return _edited(habit, lambda wire: wire[:2] + bytes([wire[2] & 0x7F]) + wire[3:])
 
 
 def wrong_question(habit: Habit) -> Habit:
-    """Do as ``habit`` would, had another name been asked for."""
+    """Do the same as ``habit`` for a query with another name."""
 
     def other(asked: Asked) -> list[Piece]:
         query = dns.message.make_query(f"other.{asked.name}", asked.kind)
@@ -169,7 +169,7 @@ def wrong_question(habit: Habit) -> Habit:
 
 
 def truncated(habit: Habit) -> Habit:
-    """Send an empty answer marked as cut over UDP, and do as ``habit`` over TCP."""
+    """Send an empty truncated answer over UDP, and do the same as ``habit`` over TCP."""
 
     def other(asked: Asked) -> list[Piece]:
         if asked.over_tcp:
@@ -182,22 +182,22 @@ def truncated(habit: Habit) -> Habit:
 
 
 def elsewhere(habit: Habit) -> Habit:
-    """Do as ``habit``, from another port."""
+    """Do the same as ``habit``, but from another port."""
     return lambda asked: [piece._replace(elsewhere=True) for piece in habit(asked)]
 
 
 def late(seconds: float, habit: Habit) -> Habit:
-    """Do as ``habit``, after a while."""
+    """Do the same as ``habit`` after a delay."""
     return lambda asked: [piece._replace(after=seconds) for piece in habit(asked)]
 
 
 def both(first: Habit, second: Habit) -> Habit:
-    """Do the one, and then the other, for each question."""
+    """Do what the first habit does, and then what the second one does."""
     return lambda asked: [*first(asked), *second(asked)]
 
 
 def by_turns(*habits: Habit) -> Habit:
-    """Do one for each question; the last one for ever."""
+    """Use each habit for one query, and the last one for all further queries."""
     left = list(habits)
 
     def other(asked: Asked) -> list[Piece]:
@@ -208,7 +208,7 @@ def by_turns(*habits: Habit) -> Habit:
 
 
 def half(habit: Habit) -> Habit:
-    """Do as ``habit``, and end the connection in the middle of it."""
+    """Do the same as ``habit``, but close the connection in the middle of the answer."""
 
     def other(asked: Asked) -> list[Piece]:
         whole = frame(habit(asked)[0].data)
@@ -218,7 +218,7 @@ def half(habit: Habit) -> Habit:
 
 
 def dripping(seconds: float, habit: Habit) -> Habit:
-    """Do as ``habit``, a byte at a time."""
+    """Do the same as ``habit``, but byte by byte."""
 
     def other(asked: Asked) -> list[Piece]:
         whole = frame(habit(asked)[0].data)
@@ -228,18 +228,21 @@ def dripping(seconds: float, habit: Habit) -> Habit:
 
 
 def without_edns(rcode: str, habit: Habit) -> Habit:
-    """Answer with an error to EDNS, and do as ``habit`` without."""
+    """Answer queries with EDNS with an error, and do the same as ``habit`` for others."""
     return lambda asked: (failing(rcode) if asked.query.edns >= 0 else habit)(asked)
 
 
 def checking(habit: Habit) -> Habit:
-    """Do as ``habit`` where checks are disabled, and else fail: a validating resolver's way."""
+    """Do the same as ``habit`` if checks are disabled, and otherwise fail, as if bogus."""
     bogus = failing("SERVFAIL", error=6, text="no valid signature")
     return lambda asked: (habit if asked.query.flags & dns.flags.CD else bogus)(asked)
 
 
 def relay(address: str, port: int) -> Habit:
-    """Say what another server says, byte by byte. So it is at a port where it cannot listen."""
+    """Forward queries to another server, and return its answers unchanged.
+
+    This makes the server available on a port on which it can't listen itself.
+    """
 
     def habit(asked: Asked) -> list[Piece]:
         if asked.over_tcp:
@@ -275,11 +278,11 @@ def _edited(habit: Habit, edit: Callable[[bytes], bytes]) -> Habit:
 
 
 def frame(message: bytes) -> bytes:
-    """Return a message with its length before it, as TCP carries it."""
+    """Return a message preceded by its length, as in TCP."""
     return struct.pack("!H", len(message)) + message
 
 
 def read(stream: BufferedIOBase) -> bytes:
-    """Read a message with its length before it."""
+    """Read a message preceded by its length."""
     (length,) = struct.unpack("!H", stream.read(2))
     return stream.read(length)

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A name server of bad habits, one for each question, by UDP and TCP.
+"""A name server with bad habits, one for each query, over UDP and TCP.
 
-Names and types may be patterns, such as `*.example.com`; the first that fits counts. Any other
-question is refused.
+Names and types may be patterns, such as `*.example.com`. The first match counts, and all other
+queries are refused.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ansible_collections.postroom.email.tests.support.loopback import free_port
 class BadServer:
     """A running server.
 
-    :param asked: every question that came and could be read, in order
+    :param asked: all queries that could be parsed, in order
     """
 
     address: str
@@ -45,12 +45,12 @@ class BadServer:
     ending: threading.Event = field(default_factory=threading.Event)
 
     def __str__(self) -> str:
-        """Return it as the options of the collection take it."""
+        """Return the server in the format of the collection's options."""
         return f"{self.address}:{self.port}"
 
     def pieces(self, wire: bytes, *, over_tcp: bool) -> list[Piece]:
-        """Return what is to be sent for a question."""
-        # A signature is an error without its key, and passed over.
+        """Return the data to send in response to a query."""
+        # Without its key, a signature would be an error, so it is ignored.
         query = dns.message.from_wire(wire, continue_on_error=True)
         asked = Asked(query, wire, over_tcp)
         self.asked.append(asked)
@@ -70,8 +70,8 @@ def misbehaving(
 ) -> Iterator[BadServer]:
     """Run a server.
 
-    :param habits: by name and type
-    :param tcp: whether it listens there, too
+    :param habits: the habits by name and type
+    :param tcp: whether to listen on TCP as well
     """
     server = BadServer(address, port or free_port(address), dict(habits))
     at = (address, server.port)
@@ -95,7 +95,7 @@ class _Streams(socketserver.ThreadingTCPServer):
 
 @contextlib.contextmanager
 def serving(server: socketserver.BaseServer) -> Iterator[None]:
-    """Run a server of the standard library for the length of a block."""
+    """Run a server of the standard library until the block ends."""
     with server:
         thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
@@ -125,7 +125,7 @@ def _datagram_handler(server: BadServer) -> type[socketserver.BaseRequestHandler
 def _stream_handler(server: BadServer) -> type[socketserver.BaseRequestHandler]:
     class Handler(socketserver.StreamRequestHandler):
         def handle(self) -> None:
-            # The client may go at any time; that is its right.
+            # The client may disconnect at any time.
             with contextlib.suppress(OSError, struct.error):
                 for piece in server.pieces(read(self.rfile), over_tcp=True):
                     if server.ending.wait(piece.after):

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A workspace as a process of its own, until SIGTERM, SIGINT or a timeout.
+"""A workspace in a separate process, until SIGTERM, SIGINT or a timeout.
 
     python -m ansible_collections.postroom.email.tests.fakes.slack READY_FILE SECONDS
 
-While it runs, the file holds its process id and the bot's credentials as JSON.
+While it is running, the file contains its process ID and the bot's credentials as JSON.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ADMINS = ("bob", "carol", "dora")
 
 
 def main(ready_file: Path, seconds: int) -> None:
-    """Run until a signal, or for this many seconds."""
+    """Run until a signal arrives, or for this many seconds."""
     signals = (signal.SIGTERM, signal.SIGINT)
     signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     with Workspace() as slack:

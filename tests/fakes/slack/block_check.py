@@ -1,10 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whether Slack would accept a message or a view.
+"""Checks whether Slack would accept a message or a view.
 
-Slack's own models in slack_sdk check lengths. This adds what they accept although Slack does not:
-unknown types and keys (the models drop both), rows without buttons, duplicate ids, and inputs that
-can't be submitted.
+Slack's own models in slack_sdk check lengths. This module also checks for problems that the models
+miss: unknown types and keys (which the models drop), rows without buttons, duplicate IDs, and
+inputs that can't be submitted.
 """
 
 from __future__ import annotations

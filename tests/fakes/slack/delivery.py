@@ -32,7 +32,7 @@ _MENTION = re.compile(r"(?<![\w.])@([\w.-]+)")
 
 
 class Parcel(NamedTuple):
-    """A payload to deliver; `kind` is the type of its Socket Mode envelope."""
+    """A payload to deliver. `kind` is the type of its Socket Mode envelope."""
 
     kind: str
     payload: Payload
@@ -61,7 +61,7 @@ def command(world: World, user: User, channel: Channel, text: str) -> Parcel:
 
 
 def press(world: World, user: User, message: Message, action: Payload) -> Parcel:
-    """Return the `block_actions` of a message."""
+    """Return the `block_actions` payload for a button in a message."""
     container = {
         "type": "message",
         "message_ts": message.ts,
@@ -82,7 +82,7 @@ def press(world: World, user: User, message: Message, action: Payload) -> Parcel
 
 
 def press_in_view(world: World, user: User, view: View, action: Payload) -> Parcel:
-    """Return the `block_actions` of a modal or a Home tab."""
+    """Return the `block_actions` payload for a button in a modal or a Home tab."""
     in_modal = view.content["type"] == "modal"
     payload = {
         **_common(world, user, "block_actions", in_modal=in_modal),
@@ -94,13 +94,13 @@ def press_in_view(world: World, user: User, view: View, action: Payload) -> Parc
 
 
 def submission(world: World, user: User, view: View) -> Parcel:
-    """Return the `view_submission` of a modal."""
+    """Return the `view_submission` payload for a modal."""
     common = _common(world, user, "view_submission", in_modal=True)
     return Parcel(INTERACTIVE, {**common, "view": views.as_slack(view)})
 
 
 def shortcut(world: World, user: User, callback_id: str) -> Parcel:
-    """Return a global shortcut."""
+    """Return the payload of a global shortcut."""
     return Parcel(INTERACTIVE, {**_common(world, user, "shortcut"), "callback_id": callback_id})
 
 
@@ -117,16 +117,16 @@ def event(world: World, inner: Mapping[str, Any]) -> Parcel:
 
 
 def _escaped(world: World, text: str) -> str:
-    """Return the text of a command with `should_escape`: addresses, hosts and names are wrapped."""
+    """Return a command's text as with `should_escape`: addresses, hosts and names are wrapped."""
     by_name = {user.name: user for user in world.users.values()}
 
     def mention(match: re.Match[str]) -> str:
         user = by_name.get(match[1])
         return f"<@{user.id}|{user.name}>" if user else match[0]
 
-    # Slack escapes these three characters only, so quotes stay.
+    # Slack only escapes these three characters, so quotes stay.
     spans = re.split(f"({_ADDRESS.pattern})", html.escape(text, quote=False))
-    # Every other span is an address, in which no host or name is looked for.
+    # Every other span is an address, in which no host or name is searched for.
     return "".join(
         f"<mailto:{span}|{span}>"
         if odd % 2
@@ -152,34 +152,34 @@ FAILED = "dispatch_failed"
 
 
 class Transport(Protocol):
-    """A way to deliver: HTTP or Socket Mode."""
+    """A way to deliver payloads: HTTP or Socket Mode."""
 
     def send(self, parcel: Parcel, seconds: float, *, at: float) -> Ack:
-        """Deliver a payload, signed at `at`, and wait up to `seconds` for the response."""
+        """Deliver a payload that was signed at `at`, and wait up to `seconds` for the response."""
 
 
 class Sent(NamedTuple):
-    """A request as it was sent."""
+    """A request that was sent."""
 
     body: bytes
     headers: dict[str, str]
 
 
 class HttpTransport:
-    """Posts everything to the app's one address, such as `http://127.0.0.1:3000/slack/events`."""
+    """Posts all payloads to the app's URL, such as `http://127.0.0.1:3000/slack/events`."""
 
     def __init__(self, url: str, secret: str) -> None:
         self.url = url
         self._secret = secret
-        #: All requests, for exact replays.
+        #: All requests, so that they can be replayed exactly.
         self.sent: list[Sent] = []
 
     def send(self, parcel: Parcel, seconds: float, *, at: float) -> Ack:
-        """Deliver a payload and wait for the response."""
+        """Deliver a payload, and wait for the response."""
         return self.post(self.signed(parcel, at=at), seconds)
 
     def signed(self, parcel: Parcel, *, at: float, secret: str | None = None) -> Sent:
-        """Return a request that is signed with a secret, by default the right one."""
+        """Return a request that is signed with a secret; by default, with the right one."""
         if parcel.kind == EVENTS:
             body, kind = json.dumps(parcel.payload).encode(), "application/json"
         else:
@@ -197,7 +197,10 @@ class HttpTransport:
         return Sent(body, headers)
 
     def post(self, request: Sent, seconds: float) -> Ack:
-        """Send a request and return the response; a text comes under `text`."""
+        """Send a request, and return the response.
+
+        A body that is not JSON is returned under `text`.
+        """
         self.sent.append(request)
         try:
             with httpx.Client(trust_env=False, timeout=seconds) as client:
@@ -214,11 +217,11 @@ class HttpTransport:
 
 @dataclass
 class Delivery:
-    """How Slack delivers.
+    """The way in which Slack delivers payloads.
 
-    :param copies: how often it delivers everything, each copy with a signature of its own
-    :param together: True to deliver the copies at the same time
-    :param seconds: the app's time to answer
+    :param copies: the number of times to deliver each payload, with separate signatures
+    :param together: whether to deliver the copies at the same time
+    :param seconds: the seconds within which the app must respond
     """
 
     copies: int = 1
@@ -235,9 +238,9 @@ class Postman:
         self.options = Delivery()
 
     def deliver(self, parcel: Parcel) -> Ack:
-        """Deliver a payload and return the acknowledgement of its first copy."""
+        """Deliver a payload, and return the acknowledgement of the first copy."""
         self.world.note(f"deliver {parcel.kind}", plain(parcel.payload))
-        # Signatures have a resolution of a second, so the copies are signed a second apart.
+        # Signatures have a resolution of one second, so the copies are signed one second apart.
         moments = [time.time() - number for number in range(self.options.copies)]
         workers = len(moments) if self.options.together else 1
         with ThreadPoolExecutor(workers) as pool:

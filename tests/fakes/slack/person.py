@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A person who uses Slack: their actions, and what Slack shows them of the app."""
+"""A person who uses Slack: their actions, and what they see of the app."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .world import Ack, CannotDo, Message, ResponseUrl, User, View, World
 
 
 class Sight(NamedTuple):
-    """What a person sees of the app; the latest comes last.
+    """What a person sees of the app, in chronological order.
 
     :param ephemerals: the messages that only this person sees
     :param direct: the app's direct messages
@@ -27,29 +27,29 @@ class Sight(NamedTuple):
 
 
 class Person:
-    """A person. Every action waits for the app's acknowledgement, as Slack's clients do."""
+    """A person. Each action waits for the app's acknowledgement, as in Slack's clients."""
 
     def __init__(self, world: World, postman: Postman, user: User, channel: str) -> None:
         self._world = world
         self._postman = postman
         self.user = user
-        #: The channel in which they type commands.
+        #: The channel in which the person types commands.
         self.channel = channel
 
     @property
     def id(self) -> str:
-        """Their user id."""
+        """The user ID."""
         return self.user.id
 
     @property
     def direct_channel(self) -> str:
-        """The id of their conversation with the app."""
+        """The ID of the person's conversation with the app."""
         with self._world.changed:
             return self._world.direct_channel(self.id).id
 
     @property
     def modal(self) -> View:
-        """The open modal; CannotDo if there is none."""
+        """The open modal. Raises CannotDo if there is none."""
         with self._world.changed:
             view = self._world.modals.get(self.id)
         if view is None:
@@ -57,7 +57,7 @@ class Person:
         return view
 
     def sees(self) -> Sight:
-        """Return what they see of the app now."""
+        """Return what the person currently sees of the app."""
         world = self._world
         with world.changed:
             messages = world.messages
@@ -104,7 +104,7 @@ class Person:
         return self._postman.deliver(parcel)
 
     def submit(self, view: View, values: Mapping[str, Any] | None = None) -> Ack:
-        """Fill in a modal, by block id, and submit it."""
+        """Fill in a modal by block ID, and submit it."""
         world = self._world
         with world.changed:
             self._check_open(view)
@@ -120,7 +120,7 @@ class Person:
         return ack
 
     def close(self, view: View) -> None:
-        """Close the open modal. The bot does not ask to be notified of this."""
+        """Close the open modal. The bot does not ask Slack to notify it of this."""
         with self._world.changed:
             self._check_open(view)
             views.close(self._world, view)
@@ -142,7 +142,7 @@ class Person:
 
 
 def _fill(view: View, values: Mapping[str, Any]) -> None:
-    """Put values into a view's inputs; CannotDo if a required one stays empty."""
+    """Enter values into a view's inputs. Raise CannotDo if a required one is empty."""
     blocks = {block["block_id"]: block for block in view.blocks if block["type"] == "input"}
     for block_id, value in values.items():
         if block_id not in blocks:

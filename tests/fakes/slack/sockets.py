@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Delivery by Socket Mode: envelopes over the WebSockets that the app has opened."""
+"""Delivery in Socket Mode: envelopes over WebSockets that the app has opened."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .world import Ack, Payload, World, plain
 
 @dataclass
 class Envelope:
-    """An envelope, the connection that carried it last, and its acknowledgement."""
+    """An envelope, the connection that last carried it, and its acknowledgement."""
 
     content: Payload
     carrier: ServerConnection | None = None
@@ -33,13 +33,13 @@ class Envelope:
 
 
 class Sockets:
-    """The app's connections and what was sent over them."""
+    """The app's connections, and the envelopes that were sent over them."""
 
     def __init__(self, world: World, faults: Faults) -> None:
         self._world = world
         self._faults = faults
         self._open: list[ServerConnection] = []
-        #: The open connections that still get envelopes; the first one is next.
+        #: The open connections that still get envelopes. The first one is used next.
         self._connections: list[ServerConnection] = []
         self._envelopes: dict[str, Envelope] = {}
 
@@ -50,7 +50,7 @@ class Sockets:
             return len(self._connections)
 
     def send(self, parcel: Parcel, seconds: float, *, at: float) -> Ack:
-        """Deliver over the next connection and wait for the acknowledgement."""
+        """Deliver over the next connection, and wait for the acknowledgement."""
         content: Payload = {
             "envelope_id": str(uuid.uuid4()),
             "type": parcel.kind,
@@ -83,7 +83,7 @@ class Sockets:
                 connection.socket.shutdown(socket.SHUT_RDWR)
 
     def admit(self, connection: ServerConnection, request: Request) -> Response | None:
-        """Refuse a connection without a valid ticket; each ticket is for one connection."""
+        """Refuse a connection without a valid ticket. Each ticket is valid for one connection."""
         ticket = parse_qs(urlsplit(request.path).query).get("ticket", [""])[0]
         if self._faults.is_down:
             return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, "down")
@@ -94,7 +94,7 @@ class Sockets:
         return None
 
     def serve(self, connection: ServerConnection) -> None:
-        """Serve one connection until it ends."""
+        """Serve a connection until it ends."""
         with suppress(ConnectionClosed):
             with self._world.changed:
                 self._open.append(connection)
@@ -111,19 +111,19 @@ class Sockets:
         self._redeliver()
 
     def _push(self, envelope: Envelope) -> bool:
-        """Send over the next connection; return False if there is none."""
+        """Send an envelope over the next connection. Return False if there is none."""
         with self._world.changed:
             if not self._connections:
                 return False
             envelope.carrier = self._connections.pop(0)
             self._connections.append(envelope.carrier)
-        # A connection that has just ended is found by its own thread, which redelivers.
+        # If a connection has just ended, its own thread redelivers the envelope.
         with suppress(ConnectionClosed):
             envelope.carrier.send(plain(envelope.content))
         return True
 
     def _redeliver(self) -> None:
-        """Send what was not acknowledged over a connection that has ended."""
+        """Redeliver the unacknowledged envelopes of a connection that has ended."""
         with self._world.changed:
             lost = [
                 envelope
@@ -147,9 +147,9 @@ class Sockets:
 
 @contextmanager
 def serving(sockets: Sockets) -> Iterator[str]:
-    """Accept connections for the length of a block; yield the address."""
-    # No pings: a thread of each connection would draw them from `random`, and hypothesis fails a
-    # test while which another thread does that.
+    """Accept connections until the block ends, and yield the URL."""
+    # No pings: each connection's thread would use `random` for them, and hypothesis fails a test if
+    # another thread uses `random` in the meantime.
     with serve(
         sockets.serve,
         "127.0.0.1",
@@ -158,13 +158,13 @@ def serving(sockets: Sockets) -> Iterator[str]:
         ping_interval=None,
         close_timeout=1,
     ) as server:
-        # A daemon, so that an interrupted program ends without waiting for it.
+        # A daemon thread, so that an interrupted program ends without waiting for it.
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         try:
             yield f"ws://127.0.0.1:{server.socket.getsockname()[1]}"
         finally:
-            # Without the closing handshake, in which an app that hangs would not take part.
+            # Without a closing handshake, for which a hanging app would have to respond.
             sockets.drop()
             server.shutdown()
             thread.join()

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The fake of Slack enforces the rules of Slack that our guarantees rest on."""
+"""The fake Slack enforces those rules of Slack on which the bot's guarantees depend."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def modal(title: str) -> dict[str, Any]:
 
 
 def client_of(slack: Workspace) -> WebClient:
-    """Return Slack's client without retries."""
+    """Return a Slack client without retries."""
     return WebClient(slack.bot_token, base_url=slack.base_url, timeout=5, retry_handlers=[])
 
 
@@ -53,7 +53,7 @@ def slack(clock: Clock) -> Iterator[Workspace]:
 
 
 def test_messages_are_validated(slack: Workspace) -> None:
-    """Only the app's own, public messages are edited; texts and blocks have Slack's limits."""
+    """The app can only edit its own public messages, whose texts and blocks are limited."""
     client, channel, other = client_of(slack), slack.channel("one"), slack.channel("two")
     slack.world.channels[other].members.clear()
     ts = client.chat_postMessage(channel=channel, text="x", blocks=[SECTION])["ts"]
@@ -72,7 +72,7 @@ def test_messages_are_validated(slack: Workspace) -> None:
 
 
 def test_views_need_a_trigger_and_the_current_hash(slack: Workspace, clock: Clock) -> None:
-    """A trigger is valid once and for 3 s; a hash detects a lost update; closed views are gone."""
+    """A trigger is valid once and for 3 s, and a view's hash detects a lost update."""
     alice, client = slack.person("alice"), client_of(slack)
     used, late = slack.world.trigger(alice.id), slack.world.trigger(alice.id)
     opened = client.views_open(trigger_id=used, view=modal("One"))["view"]
@@ -87,7 +87,7 @@ def test_views_need_a_trigger_and_the_current_hash(slack: Workspace, clock: Cloc
 
 
 def test_socket_mode_delivers_until_it_is_acknowledged(slack: Workspace) -> None:
-    """A ticket opens one connection, and an envelope of a lost one comes over the next."""
+    """An unacknowledged envelope of a lost connection is delivered over the next one."""
 
     def url() -> str:
         return str(client_of(slack).apps_connections_open(app_token=slack.app_token)["url"])

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Modals, Home tabs and their inputs: the `views.*` methods, and the app's answers to submissions.
+"""Modals, Home tabs and their inputs: the `views.*` methods, and responses to submissions.
 
-The bot uses buttons, text inputs and date pickers; others are not implemented.
+Only buttons, text inputs and date pickers are implemented, because the bot uses no others.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ OPENED_FROM_MODAL = (
     "views.open with the trigger of an interaction in a modal: Slack answers ok, but not every "
     "client shows the new modal. Update the open one."
 )
-#: For each type of input, the field of its state and the element's field for the initial value.
+#: For each type of input: the field of its state, and the field of its initial value.
 _STATE = {
     "plain_text_input": ("value", "initial_value"),
     "datepicker": ("selected_date", "initial_date"),
@@ -26,7 +26,7 @@ _STATE = {
 
 
 def open_view(world: World, args: Payload, scopes: Scopes) -> Payload:
-    """Show a modal in place of the open one."""
+    """Show a modal instead of the open one."""
     content = _content(world, args, "modal")
     trigger = world.exchange(str(args.get("trigger_id", "")))
     if trigger.in_modal:
@@ -61,7 +61,7 @@ def publish_view(world: World, args: Payload, scopes: Scopes) -> Payload:
 
 
 def replace(world: World, view: View, content: Payload) -> None:
-    """Show other content; what was filled in stays where the block and the action stay."""
+    """Replace the content. Inputs keep their values if their block and action IDs are unchanged."""
     view.content = {**content, "blocks": with_block_ids(content["blocks"])}
     before, view.values = view.values, initial_values(view.blocks)
     for block_id, actions in view.values.items():
@@ -80,7 +80,7 @@ def close(world: World, view: View) -> None:
 
 
 def as_slack(view: View) -> Payload:
-    """Return the view object of responses and interaction payloads."""
+    """Return the view object for responses and interaction payloads."""
     return {
         "private_metadata": "",
         "callback_id": "",
@@ -92,7 +92,7 @@ def as_slack(view: View) -> Payload:
 
 
 def follow(world: World, view: View, body: Payload) -> None:
-    """Do what the app answered to a submission, and add what is invalid in it to the problems."""
+    """Process the app's response to a submission, and add what is invalid in it to the problems."""
     action = body.get("response_action")
     if action is None:
         close(world, view)
@@ -126,9 +126,9 @@ def _elements(block: Block) -> Iterator[Payload]:
 
 
 def find(blocks: list[Block], action_id: str) -> tuple[Block, Payload]:
-    """Return an element and its block.
+    """Return an element with its block.
 
-    :raises CannotDo: no block has such an element
+    :raises CannotDo: no block contains the element
     """
     for block in blocks:
         for element in _elements(block):
@@ -138,7 +138,7 @@ def find(blocks: list[Block], action_id: str) -> tuple[Block, Payload]:
 
 
 def initial_values(blocks: list[Block]) -> dict[str, dict[str, Payload]]:
-    """Return the state of a view that was just opened."""
+    """Return the state of a view that has just been opened."""
     state: dict[str, dict[str, Payload]] = {}
     for block in blocks:
         for element in _elements(block):
@@ -166,7 +166,7 @@ def filled_in(element: Payload, value: str | None) -> Payload:
 
 
 def pressed(block: Block, element: Payload, at: str) -> Payload:
-    """Return the entry of a button in the `actions` of a `block_actions` payload."""
+    """Return a button's entry in the `actions` of a `block_actions` payload."""
     return {
         "type": element["type"],
         "action_id": element["action_id"],

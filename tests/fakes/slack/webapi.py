@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Web API's methods and response URLs on a loopback port: permissions, arguments and faults.
+"""The Web API's methods and response URLs on a loopback port, with faults on request.
 
-A fault affects the next `times` calls of its method, or of any method for `*`, after `skip` calls
-that it lets pass. Requests to a response URL count as calls of `response_url`.
+A fault affects the next `times` calls of its method, or of any method if it is `*`, after `skip`
+other calls. Requests to a response URL count as calls of `response_url`.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from .world import (
 
 @dataclass
 class Fault:
-    """A fault.
+    """A fault of one or more calls.
 
-    :param status: of the response, or 0 to reset the connection
-    :param seconds: to wait before that
-    :param after_effect: True if the call is carried out and only its response is lost
+    :param status: the status of the response, or 0 to reset the connection
+    :param seconds: the delay before the response
+    :param after_effect: whether the call is executed, so that only its response is lost
     """
 
     method: str
@@ -55,36 +55,36 @@ class Fault:
 
 
 class Faults:
-    """The faults that wait for calls."""
+    """The faults that affect future calls."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._waiting: list[Fault] = []
-        #: True while every connection is reset.
+        #: Whether every connection is reset.
         self.is_down = False
-        #: Set when the workspace closes; ends all delays.
+        #: Set when the workspace closes, to end all delays.
         self.closing = threading.Event()
 
     def rate_limit(self, method: str, *, retry_after: int = 1, skip: int = 0) -> None:
-        """Answer with status 429 and `Retry-After`."""
+        """Respond with status 429 and `Retry-After`."""
         headers = {"Retry-After": str(retry_after)}
         body = '{"ok":false,"error":"ratelimited"}'
         self._add(Fault(method, 1, skip, HTTPStatus.TOO_MANY_REQUESTS, body, headers))
 
     def fail(self, method: str, *, times: int = 1, status: int = 500, skip: int = 0) -> None:
-        """Answer with a server error."""
+        """Respond with a server error."""
         self._add(Fault(method, times, skip, status, "Internal Server Error"))
 
     def hang(self, method: str, *, seconds: float) -> None:
-        """Do not answer; reset the connection after some seconds."""
+        """Send no response, and reset the connection after some seconds."""
         self._add(Fault(method, 1, 0, seconds=seconds))
 
     def reset(self, method: str, *, skip: int = 0) -> None:
-        """Reset the connection before the call is carried out."""
+        """Reset the connection without executing the call."""
         self._add(Fault(method, 1, skip))
 
     def lose_answer(self, method: str, *, skip: int = 0) -> None:
-        """Carry the call out, then reset the connection."""
+        """Execute the call, and then reset the connection."""
         self._add(Fault(method, 1, skip, after_effect=True))
 
     def clear(self) -> None:
@@ -94,12 +94,12 @@ class Faults:
 
     @property
     def are_used_up(self) -> bool:
-        """True if no fault waits for a call."""
+        """Whether all faults have been used."""
         with self._lock:
             return not self._waiting
 
     def take(self, method: str) -> Fault | None:
-        """Return the fault of this call, and count it."""
+        """Return and count the fault of this call."""
         with self._lock:
             if self.is_down:
                 return Fault(method, 1, 0)
@@ -128,7 +128,7 @@ RESPONSE_URL_USES = 5
 
 @contextmanager
 def serving(world: World, faults: Faults) -> Iterator[str]:
-    """Serve for the length of a block; yield the address."""
+    """Serve until the block ends, and yield the URL."""
     with http_server.serving(lambda request: _answer(world, faults, request)) as server:
         try:
             yield server.url
@@ -137,7 +137,7 @@ def serving(world: World, faults: Faults) -> Iterator[str]:
 
 
 def _answer(world: World, faults: Faults, request: Request) -> Reply:
-    """Answer a call, or have it fail."""
+    """Respond to a call, or inject a fault."""
     path = urlsplit(request.target).path
     method = path.removeprefix(API) if path.startswith(API) else "response_url"
     fault = faults.take(method)
@@ -151,7 +151,7 @@ def _answer(world: World, faults: Faults, request: Request) -> Reply:
 
 
 def _carry_out(world: World, path: str, request: Request) -> Reply:
-    """Answer a call, whose arguments are a form or JSON."""
+    """Execute a call, whose arguments are a form or JSON."""
     if request.headers.get("content-type", "").startswith("application/json"):
         args = dict(request.json or {})
     else:
@@ -172,7 +172,7 @@ def _reply(status: int, body: str, headers: dict[str, str] | None = None) -> Rep
 
 
 class Method(NamedTuple):
-    """A method, with the scope and the prefix of the token that it needs."""
+    """A method, with the scope and the token prefix that it needs."""
 
     scope: str
     work: Callable[[World, Payload, Scopes], Payload]
@@ -180,7 +180,7 @@ class Method(NamedTuple):
 
 
 def call(world: World, name: str, token: str, args: Payload) -> Payload:
-    """Carry out one call, record it and return the response."""
+    """Execute and record a call, and return the response."""
     with world.changed:
         world.note(f"call {name}", plain(args))
         try:
@@ -189,7 +189,7 @@ def call(world: World, name: str, token: str, args: Payload) -> Payload:
             answer = {"ok": False, "error": refusal.code}
         text = plain(answer)
         world.note(f"answer {name}", text)
-        # A copy: the view or message in it may change later.
+        # A copy, because the view or message in it may change later.
         frozen: Payload = json.loads(text)
         world.calls.append(Call(name, args, frozen))
         world.changed.notify_all()
@@ -288,7 +288,7 @@ def _update_message(world: World, args: Payload, scopes: Scopes) -> Payload:
     if not found:
         raise Refused("message_not_found")
     message = found[0]
-    # The current blocks stay if the call does not mention blocks.
+    # The current blocks stay if the call contains no blocks.
     message.text, blocks = _content(world, {"blocks": message.blocks, **args})
     message.blocks, message.is_edited = with_block_ids(blocks), True
     world.changed.notify_all()
@@ -314,7 +314,7 @@ METHODS = {
 
 
 def _writable(world: World, wanted: str) -> Channel:
-    """Return the channel to post to; a user's id means the conversation with them."""
+    """Return the channel to post to. A user ID stands for the conversation with that user."""
     if wanted in world.users:
         return world.direct_channel(wanted)
     channel = world.channels.get(wanted)
@@ -338,7 +338,7 @@ def _content(world: World, args: Payload) -> tuple[str, list[Payload]]:
 
 
 def respond(world: World, key: str, said: Payload) -> tuple[int, str]:
-    """Carry out a request to a response URL; return the status and the body of the response."""
+    """Execute a request to a response URL, and return the status and body of the response."""
     with world.changed:
         world.note("call response_url", plain(said))
         url = world.response_urls.get(key)
@@ -353,7 +353,7 @@ def respond(world: World, key: str, said: Payload) -> tuple[int, str]:
 
 
 def show(world: World, url: ResponseUrl, said: Payload) -> list[str]:
-    """Show the app's answer to an interaction; return what is invalid in it."""
+    """Show the app's answer to an interaction, and return what is invalid in it."""
     text, blocks = str(said.get("text") or ""), said.get("blocks") or []
     if wrong := world.wrong_with({"text": text, "blocks": blocks}):
         return wrong

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Workspace:
-    """A workspace, its people and its faults; `clock` returns aware times."""
+    """A workspace with its people and faults. `clock` returns aware times."""
 
     def __init__(self, *, clock: Clock = now) -> None:
         self.world = World(clock)
@@ -52,7 +52,7 @@ class Workspace:
     # People and channels.
 
     def person(self, name: str, *, email: str | None = None, **about: Any) -> Person:
-        """Add a person; `about` holds fields of User, such as `is_restricted=True`."""
+        """Add a person. `about` contains fields of User, such as `is_restricted=True`."""
         with self.world.changed:
             about = {"team": self.world.team, **about}
             user_id = about.pop("id", None) or self.world.fresh_id("U")
@@ -64,7 +64,7 @@ class Workspace:
         return Person(self.world, self._postman, user, self._general)
 
     def change_user(self, person: Person, *, announce: bool = True, **changes: Any) -> None:
-        """Change fields of a person's account, and send the app the event `user_change`."""
+        """Change fields of a person's account, and send the event `user_change` to the app."""
         with self.world.changed:
             person.user = replace(person.user, **changes)
             self.world.users[person.id] = person.user
@@ -73,7 +73,7 @@ class Workspace:
             self._postman.deliver(delivery.event(self.world, {"type": "user_change", "user": user}))
 
     def channel(self, name: str, *people: Person) -> str:
-        """Add a channel with people and the bot; return its id."""
+        """Add a channel with people and the bot, and return its ID."""
         with self.world.changed:
             members = {self.world.bot.id, *(person.id for person in people)}
             channel = Channel(self.world.fresh_id("C"), name, members)
@@ -81,7 +81,7 @@ class Workspace:
             return channel.id
 
     def usergroup(self, *people: Person) -> str:
-        """Add a user group; return its id."""
+        """Add a user group, and return its ID."""
         group = self.world.fresh_id("S")
         self.set_usergroup(group, *people)
         return group
@@ -94,17 +94,17 @@ class Workspace:
     # Delivery to the app.
 
     def deliver_over_http(self, url: str) -> HttpTransport:
-        """Deliver by signed requests to an address from now on."""
+        """Deliver with signed HTTP requests to a URL from now on."""
         transport = HttpTransport(url, self.signing_secret)
         self._postman.transport = transport
         return transport
 
     def deliver_by(self, transport: Transport) -> None:
-        """Deliver by another transport from now on."""
+        """Deliver with another transport from now on."""
         self._postman.transport = transport
 
     def deliver_over_sockets(self) -> None:
-        """Deliver by Socket Mode, the default, from now on."""
+        """Deliver in Socket Mode from now on, which is the default."""
         self._postman.transport = self.sockets
 
     @property
@@ -113,7 +113,7 @@ class Workspace:
         return self._postman.options
 
     def be_patient(self, seconds: float) -> None:
-        """Extend the app's three seconds to answer and to open modals, for a busy machine."""
+        """Allow the app more than three seconds to respond, for a busy machine."""
         self.delivery.seconds = seconds
         self.world.trigger_life = timedelta(seconds=seconds)
 
@@ -123,7 +123,7 @@ class Workspace:
 
     @contextmanager
     def down(self) -> Iterator[None]:
-        """Be unreachable for the length of a block."""
+        """Make the workspace unreachable until the block ends."""
         self.faults.is_down = True
         try:
             self.sockets.drop()
@@ -134,11 +134,11 @@ class Workspace:
     # What has happened.
 
     def wait_for(self, predicate: Callable[[], T], timeout: float = PATIENCE) -> T:
-        """Wait until a predicate is truthy and return its value."""
+        """Wait until a predicate is truthy, and return its value."""
         return self.world.wait_for(predicate, timeout)
 
     def wait_for_message(self, channel: str, part: str = "", timeout: float = PATIENCE) -> Message:
-        """Wait for a message that contains a text, and return the latest one."""
+        """Wait for a message that contains a text, and return the latest such message."""
 
         def matching() -> list[Message]:
             return [message for message in self.messages(channel) if part in message.text]
@@ -146,7 +146,7 @@ class Workspace:
         return self.wait_for(matching, timeout)[-1]
 
     def messages(self, channel: str) -> list[Message]:
-        """Return a channel's messages, except ephemeral ones, oldest first."""
+        """Return a channel's non-ephemeral messages, oldest first."""
         with self.world.changed:
             return [
                 message
@@ -155,7 +155,7 @@ class Workspace:
             ]
 
     def calls(self, method: str) -> list[Call]:
-        """Return the app's calls of a method."""
+        """Return the app's calls to a method."""
         with self.world.changed:
             return [call for call in self.world.calls if call.method == method]
 
@@ -172,7 +172,7 @@ class Workspace:
             return list(self.world.problems)
 
     def log(self, *, without: str = "") -> str:
-        """Return the transcript, without lines whose heading contains a text."""
+        """Return the transcript without lines whose heading contains a text."""
         with self.world.changed:
             return "\n".join(
                 f"{line.what}: {line.text}"

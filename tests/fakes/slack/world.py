@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The state of a workspace with one app, its objects, and the transcript of its traffic."""
+"""The state of a workspace with one app, and the transcript of its traffic."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Refused(Exception):
 
 
 class CannotDo(Exception):
-    """Slack's client does not offer this action to the person."""
+    """Raised if Slack's client would not offer this action to the person."""
 
 
 @dataclass
@@ -49,7 +49,7 @@ class User:
     enterprise: str | None = None
 
     def as_slack(self, *, with_email: bool) -> Payload:
-        """Return the user object; the address needs a scope of its own."""
+        """Return the user object. Including the address requires its own scope."""
         profile = {"real_name": self.real_name, "display_name": self.name, "team": self.team}
         if with_email and self.email:
             profile["email"] = self.email
@@ -79,7 +79,7 @@ class Channel:
 
 @dataclass
 class Message:
-    """A message; `only_for` is the only reader of an ephemeral one."""
+    """A message. `only_for` is the only reader of an ephemeral message."""
 
     channel: str
     ts: str
@@ -91,7 +91,7 @@ class Message:
     is_edited: bool = False
 
     def as_slack(self) -> Payload:
-        """Return the message object of responses and interaction payloads."""
+        """Return the message object for responses and interaction payloads."""
         message: Payload = {
             "type": "message",
             "user": self.author,
@@ -109,10 +109,10 @@ class Message:
 class View:
     """A modal or a Home tab.
 
-    :param content: what the app sent
-    :param hash: changes with the content
-    :param values: the inputs' state, by block and action
-    :param errors: the app's errors about the last submission, by block
+    :param content: the content that the app sent
+    :param hash: a hash that changes with the content
+    :param values: the state of the inputs by block and action
+    :param errors: the app's errors in the last submission by block
     """
 
     id: str
@@ -165,7 +165,7 @@ class Call(NamedTuple):
 class Ack(NamedTuple):
     """The app's response to a delivery.
 
-    :param body: a text comes under `text`
+    :param body: the JSON body, or a text under the key `text`
     :param error: `operation_timeout` or `dispatch_failed`, which Slack shows to the person
     """
 
@@ -175,12 +175,12 @@ class Ack(NamedTuple):
 
     @property
     def ok(self) -> bool:
-        """True if the app acknowledged in time."""
+        """Whether the app acknowledged in time."""
         return not self.error
 
 
 class Line(NamedTuple):
-    """A line of the transcript; `what` is such as `call chat.postMessage` or `ack interactive`."""
+    """A line of the transcript. `what` is, for example, `call chat.postMessage`."""
 
     what: str
     text: str
@@ -192,19 +192,19 @@ T = TypeVar("T")
 BOT_SCOPES = frozenset(
     {"commands", "chat:write", "im:write", "users:read", "users:read.email", "usergroups:read"}
 )
-#: The longest wait of a test for anything, in seconds.
+#: The longest time in seconds that tests wait for anything.
 PATIENCE = 60.0
-#: A predicate may depend on more than this world, so it is evaluated this often.
+#: The interval of evaluating a predicate, which may depend on more than this world.
 TICK = 0.02
 
 
 def now() -> datetime:
-    """Return the time."""
+    """Return the current time."""
     return datetime.now(UTC)
 
 
 class World:
-    """The workspace's state; hold `changed` to read or write it."""
+    """The state of a workspace. Hold `changed` to read or write it."""
 
     def __init__(self, clock: Clock = now) -> None:
         self.changed = threading.Condition(threading.RLock())
@@ -223,7 +223,7 @@ class World:
         self.channels: dict[str, Channel] = {}
         self.usergroups: dict[str, list[str]] = {}
         self.messages: list[Message] = []
-        #: The open modal of each user. The bot never pushes a second one on top of it.
+        #: The open modal of each user. The bot never pushes a second modal on top of it.
         self.modals: dict[str, View] = {}
         self.homes: dict[str, View] = {}
         self.triggers: dict[str, Trigger] = {}
@@ -241,7 +241,7 @@ class World:
         self._numbers = itertools.count(1)
 
     def fresh_id(self, letter: str) -> str:
-        """Return a new id; its first letter is that of the type."""
+        """Return a new ID. Its first letter is that of the type."""
         return f"{letter}{next(self._numbers):08d}"
 
     def fresh_ts(self) -> str:
@@ -255,7 +255,7 @@ class World:
             self.changed.notify_all()
 
     def trigger(self, user: str, *, in_modal: bool = False) -> str:
-        """Return a new trigger id."""
+        """Return a new trigger ID."""
         with self.changed:
             trigger = f"{next(self._numbers)}.{self.team}.{secrets.token_hex(8)}"
             self.triggers[trigger] = Trigger(user, self.clock(), in_modal)
@@ -290,9 +290,9 @@ class World:
         return channel
 
     def wrong_with(self, content: Mapping[str, Any]) -> list[str]:
-        """Return what is invalid in a message or a view, and add it to the problems.
+        """Return the problems of a message or a view, and add them to `problems`.
 
-        Slack's own models of blocks in slack_sdk know most limits; the bot's check adds the rest.
+        Slack's own models of blocks in slack_sdk check most limits, and block_check adds the rest.
         """
         from ansible_collections.postroom.email.tests.fakes.slack.block_check import problems
 
@@ -311,7 +311,7 @@ class World:
         return message
 
     def wait_for(self, predicate: Callable[[], T], timeout: float = PATIENCE) -> T:
-        """Wait until a predicate is truthy and return its value; CannotDo means not yet.
+        """Wait until a predicate is truthy and does not raise CannotDo, and return its value.
 
         :raises AssertionError: after the timeout, with the end of the transcript
         """
@@ -328,7 +328,7 @@ class World:
 
 
 def with_block_ids(blocks: list[Block]) -> list[Block]:
-    """Return a copy in which every block has an id, as Slack assigns them."""
+    """Return a copy in which every block has an ID, as Slack assigns it."""
     copied = copy.deepcopy(blocks)
     for block in copied:
         block.setdefault("block_id", secrets.token_urlsafe(4)[:5])

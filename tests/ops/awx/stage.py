@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""`playbooks/awx.yml` against a stand-in for AWX: runs of it, and what came of them."""
+"""Runs of `playbooks/awx.yml` against a fake AWX, and their results."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ WRAPPERS = frozenset(
     for file in repository.files()
     if file.parent.as_posix() == "playbooks/examples/awx_project"
 )
-#: Long and odd, so that they are found wherever they get.
+#: Long values with special characters, so that they are found wherever they appear.
 SECRETS = {
     "vault_mail_token": "t0ken/of+the-tenant-Zq81",
     "vault_awx_slack_token": "xoxb-0ddSlack/token+Yw72",
     "vault_awx_bot_password": "b0t/passw0rd+of-Xv63",
 }
 PASSWORD = "alice/passw0rd+Wu54"
-#: With everything that the playbook can make.
+#: Variables for everything that the playbook can create.
 ALL: Mapping[str, Any] = {
     "mail_api_url": "https://mail.example.net",
     "vault_mail_passwords": {"alice@example.com": PASSWORD},
@@ -48,7 +48,7 @@ ALL: Mapping[str, Any] = {
 class Stage:
     """A controller, and a folder for the runs of the playbook.
 
-    :param outputs: what each run printed
+    :param outputs: the output of each run
     """
 
     controller: Controller
@@ -57,7 +57,7 @@ class Stage:
 
     @property
     def connection(self) -> dict[str, str]:
-        """The variables of the environment that say where AWX is, and who asks."""
+        """The environment variables with AWX's address and credentials."""
         return {
             "CONTROLLER_HOST": self.controller.url,
             "CONTROLLER_OAUTH_TOKEN": self.controller.token,
@@ -65,7 +65,7 @@ class Stage:
         }
 
     def vault(self) -> int:
-        """Add a credential named Vault, as somebody has made it; return its number."""
+        """Add a credential named Vault, like an administrator, and return its ID."""
         kind = self.controller.add(
             "credential_types", {"name": "Vault", "kind": "vault", "inputs": {}}
         )
@@ -74,7 +74,7 @@ class Stage:
         return number
 
     def play(self, variables: Mapping[str, Any], *options: str, **others: str) -> Run:
-        """Run the playbook to its end, with variables of the environment besides."""
+        """Run the playbook with these variables and additional environment variables."""
         (self.folder / "variables.json").write_text(json.dumps(variables), "utf-8")
         command = [sys.executable, "-m", "ansible", "playbook", "postroom.email.awx"]
         told = ["-e", f"@{self.folder / 'variables.json'}"]
@@ -86,7 +86,7 @@ class Stage:
 
 @contextmanager
 def staged(folder: Path) -> Iterator[Stage]:
-    """Give a stage whose controller knows the project's repository."""
+    """Provide a stage whose controller knows the project's repository."""
     with running_controller() as controller:
         controller.playbooks[PROJECT] = WRAPPERS
         yield Stage(controller, folder)

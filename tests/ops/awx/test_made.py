@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The objects that `playbooks/awx.yml` creates in AWX, and what the bot's user may do with them."""
+"""The objects that `playbooks/awx.yml` creates in AWX, and what the bot's user can do with them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from postroom_bot.backends import awx as executors
 from postroom_bot.backends.awx import REQUEST_VARIABLE, variables_for
 from postroom_bot.domain import Action, Change
 
-#: Some playbooks, those of the bot among them; the guide's test has templates for all of them.
+#: Some playbooks, including the bot's. The guide's test creates templates for all of them.
 PLAYBOOKS = ["add_alias", "converge", "drift", "forwarder", "offboard_mailbox", "remove_alias"]
 USER, USERS_PASSWORD = "postroom-bot", SECRETS["vault_awx_bot_password"]
 ALIAS, ALICE, TEAM = "sales@example.com", "alice@example.com", "team@example.com"
@@ -49,7 +49,7 @@ WISHES = {
 class Runs:
     """Four runs of the playbook with the same variables.
 
-    :param written: how many writes the controller had received after each run
+    :param written: the number of writes that the controller had received after each run
     """
 
     stage: Stage
@@ -77,18 +77,18 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runs]:
 
 @pytest.fixture(scope="module")
 def made(runs: Runs) -> Controller:
-    """Return the controller after the runs."""
+    """Return the controller after all runs."""
     assert runs.first.status == 0, runs.first.output[-3000:]
     return runs.stage.controller
 
 
 def template(made: Controller, name: str) -> dict[str, Any]:
-    """Return the job template of a playbook."""
+    """Return a playbook's job template."""
     return made.named("job_templates", f"Postroom {name}")
 
 
 def test_a_second_run_and_check_mode_write_nothing(runs: Runs) -> None:
-    """Check mode predicts the first run's changes and sends no write; a second run has none."""
+    """Check mode predicts the changes without a write, and a second run changes nothing."""
     counts = [(run.recap.changed, run.status) for run in (runs.predicted, runs.first)]
     assert counts == [(19, 0)] * 2, runs.predicted.output[-3000:]
     assert [(run.recap.changed, run.status) for run in (runs.second, runs.checked)] == [(0, 0)] * 2
@@ -98,20 +98,20 @@ def test_a_second_run_and_check_mode_write_nothing(runs: Runs) -> None:
 
 
 def test_no_secret_is_printed(runs: Runs) -> None:
-    """The output with all details and differences has no secret in any form."""
+    """The output, with all details and diffs, contains no secret in any encoding."""
     secrets = [*SECRETS.values(), PASSWORD, runs.stage.controller.token]
     assert shown(secrets, "".join(runs.stage.outputs).encode()) == []
 
 
 def test_the_bot_s_settings_are_printed(runs: Runs) -> None:
-    """The output ends with the numbers of the bot's templates, named as the bot's settings."""
+    """The output ends with the IDs of the bot's job templates, as settings for the bot."""
     end = runs.second.output.rpartition("TASK [Show the settings")[2]
     for playbook in WISHES:
         assert f"awx_{playbook}_template: {template(runs.stage.controller, playbook)['id']}" in end
 
 
 def test_each_playbook_has_a_template(made: Controller) -> None:
-    """Each template has what its job needs, and the survey of the playbook's argument file."""
+    """Each playbook has a job template with everything it needs, including the survey."""
     names = [f"Postroom {name}" for name in (*PLAYBOOKS, "review", "apply")]
     assert made.names("job_templates") == sorted(names)
     references = {
@@ -141,7 +141,7 @@ def test_each_playbook_has_a_template(made: Controller) -> None:
 
 @pytest.mark.parametrize("kind", ["job_templates", "workflow_job_templates"])
 def test_a_launch_chooses_nothing_but_answers(made: Controller, kind: str) -> None:
-    """Otherwise it could send the token elsewhere; every prompt is set, so that none stays open."""
+    """A launch can only answer the survey, because other prompts could leak the token."""
     sent = [body for _, path, body in made.written if path == kind]
     prompts = {name for name in DEFAULTS[kind] if name.startswith("ask_")}
     for body in sent:
@@ -155,7 +155,7 @@ def test_a_launch_chooses_nothing_but_answers(made: Controller, kind: str) -> No
 
 
 def test_a_job_gets_the_account(made: Controller) -> None:
-    """The credential becomes environment variables, and a file of passwords that may be empty."""
+    """A job gets the credential as environment variables and a password file."""
     kind = made.named("credential_types", "Postroom tenant")
     inputs = made.named("credentials", "Postroom tenant")["inputs"]
     found = injected(kind["injectors"], inputs, "/runner")
@@ -171,7 +171,7 @@ def test_a_job_gets_the_account(made: Controller) -> None:
 
 
 def test_the_workflow_applies_after_review_and_approval(made: Controller) -> None:
-    """Each node follows the success of the one before; apply requires the reviewed plan."""
+    """The workflow applies the reviewed plan after an approval."""
     nodes = {row["identifier"]: row for row in made.rows["workflow_job_template_nodes"].values()}
     edges = {
         name: [made.linked(row["id"], f"{when}_nodes") for when in ("success", "failure")]
@@ -194,13 +194,13 @@ def test_the_workflow_applies_after_review_and_approval(made: Controller) -> Non
     workflow = made.named("workflow_job_templates", "Postroom reviewed converge")
     slack = made.named("notification_templates", "Postroom Slack")
     assert made.linked(workflow["id"], "notification_templates_approvals") == [slack["id"]]
-    # A denial fails the workflow, and is no error.
+    # A denial makes the workflow fail, but is not an error.
     assert made.linked(workflow["id"], "notification_templates_error") == []
     assert slack["notification_configuration"]["channels"] == ["#mail"]
 
 
 def test_schedule_and_inventory_source(made: Controller) -> None:
-    """The schedule launches drift, and the inventory comes from the example project's file."""
+    """The schedule launches the drift check, and the inventory source uses the project's file."""
     schedule = made.named("schedules", "Postroom nightly drift")
     assert (schedule["unified_job_template"], schedule["enabled"]) == (
         template(made, "drift")["id"],
@@ -209,14 +209,14 @@ def test_schedule_and_inventory_source(made: Controller) -> None:
     source = made.named("inventory_sources", "Postroom domains source")
     file = f"playbooks/examples/awx_project/{source['source_path']}"
     assert file in map(str, repository.files())
-    # AWX reads it before the job, so a cache would hide the domains that the previous job created.
+    # AWX reads the inventory before the job, so a cache would hide new domains.
     assert source["update_cache_timeout"] == 0
     assert source["credential"] == made.named("credentials", "Postroom tenant")["id"]
 
 
 @pytest.fixture
 def http(made: Controller) -> Iterator[httpx.Client]:
-    """Return a client that sends requests as the bot's user."""
+    """Provide a client that sends requests as the bot's user."""
     with httpx.Client(base_url=f"{made.url}/api/v2/", auth=(USER, USERS_PASSWORD)) as http:
         yield http
 
@@ -225,7 +225,7 @@ def http(made: Controller) -> Iterator[httpx.Client]:
 def test_the_bot_launches_its_templates(
     made: Controller, http: httpx.Client, playbook: str
 ) -> None:
-    """By password or token; AWX drops none of the variables, and finds the job by its request."""
+    """The bot can launch its templates with a password or token, and find its jobs."""
     token = http.post("tokens/", json={}).json()["token"]
     change, launched = WISHES[playbook], template(made, playbook)["id"]
     variables = {REQUEST_VARIABLE: f"of-{playbook}", **variables_for(change, change)}
@@ -244,7 +244,7 @@ def test_the_bot_launches_its_templates(
 
 
 def test_the_bot_may_do_nothing_else(made: Controller, http: httpx.Client) -> None:
-    """It sees its own templates only, launches no other, and changes none."""
+    """The bot's user only sees its own templates, and can neither launch nor change others."""
     visible = http.get("job_templates/").json()["results"]
     assert sorted(row["name"] for row in visible) == [f"Postroom {name}" for name in sorted(WISHES)]
     for kind in ("credentials", "projects", "workflow_job_templates"):
@@ -262,15 +262,15 @@ def test_the_bot_may_do_nothing_else(made: Controller, http: httpx.Client) -> No
 
 
 FOLDER = "playbooks/examples/awx_project"
-#: Operators run these by hand: they configure the controller, and the hosts of the mail service.
+#: Playbooks that operators run by hand, for the controller and the hosts of the mail service.
 RUN_BY_HAND = {"awx", *repository.mail_host_playbooks()}
 DEFAULT = re.compile(r"\b(awx_\w+) \| default\((?P<value>'[^']*'|\w+|\[\]|\{\}), true\)")
-#: Defaults that stand for no value, or for another variable.
+#: Defaults that mean no value or another variable.
 NO_DEFAULTS: tuple[Any, ...] = ("", [], {}, "omit", "awx_playbooks_of_tenants", "awx_owner")
 
 
 def test_the_project_has_a_wrapper_for_each_playbook() -> None:
-    """Each imports the playbook of its name; the definition is valid; Galaxy gets no request."""
+    """The example project contains a valid definition and a wrapper for each playbook."""
     files = [file for file in repository.files() if file.parent.as_posix() == FOLDER]
     wrappers = {file.stem for file in files if file.suffix == ".yml"} - {"tenant"}
     assert wrappers == {*repository.playbooks()} - RUN_BY_HAND
@@ -279,12 +279,12 @@ def test_the_project_has_a_wrapper_for_each_playbook() -> None:
         assert play["ansible.builtin.import_playbook"] == f"postroom.email.{name}"
     schema = json.loads(repository.read("schemas/definition.schema.json"))
     jsonschema.validate(repository.read_yaml(f"{FOLDER}/tenant.yml"), schema)
-    # AWX fails to update a project whose requirements name a collection that Galaxy lacks.
+    # AWX can't update a project whose requirements name a collection that Galaxy doesn't have.
     assert not [file for file in repository.files() if file.match(f"{FOLDER}/*/requirements.yml")]
 
 
 def test_documented_defaults_are_in_force() -> None:
-    """The defaults in the playbook's files are those of its argument file."""
+    """The defaults in the playbook's files equal those in its argument file."""
     files = ["playbooks/awx.yml", "playbooks/vars/awx.yml"]
     files += [str(file) for file in repository.files() if file.match("playbooks/tasks/awx/*.yml")]
     text = "\n".join(repository.read(file) for file in files)
@@ -292,7 +292,7 @@ def test_documented_defaults_are_in_force() -> None:
     options = repository.read_yaml("playbooks/arguments/awx.yml")["options"]
     documented = {name: one["default"] for name, one in options.items() if "default" in one}
     assert {name: value for name, value in found.items() if value not in NO_DEFAULTS} == {
-        # A string also stands for a list of one entry.
+        # A string is also accepted as a list with one entry.
         name: value[0] if isinstance(value, list) else value
         for name, value in documented.items()
     }

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs of `playbooks/awx.yml`: few and wrong variables, changes, a job of AWX, and the guide."""
+"""Further runs of `playbooks/awx.yml`: changes, invalid variables, a job in AWX, and the guide."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CHANGED = {
     "mail_api_url": "https://new.example",
     "awx_slack_channels": "#a, #b",
 }
-#: Templates that the bot does not need; the second run does not configure them either.
+#: Templates that the bot does not need, and that the second run does not configure.
 OTHERS = {
     "Postroom converge": "job_templates",
     "Postroom review": "job_templates",
@@ -76,7 +76,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
 
 
 def test_a_second_run_repairs_manual_changes(stage: Stage) -> None:
-    """It restores a survey and the bot's permissions, and applies new variables, and no more."""
+    """A second run reverts manual changes and applies new variables, but changes nothing else."""
     controller = stage.controller
     vault = stage.vault()
     first = stage.play(SOME)
@@ -118,7 +118,7 @@ def test_a_second_run_repairs_manual_changes(stage: Stage) -> None:
 
 
 def test_settings_that_are_removed_are_removed_in_awx(stage: Stage) -> None:
-    """Check mode with --diff shows each field; a second run finds nothing to do."""
+    """A setting that is removed from the variables is removed in AWX, and shown by --diff."""
     controller = stage.controller
     git = {"awx_project_branch": "main", "awx_project_credential": "Vault"}
     registry = {"awx_registry_credential": "Vault"}
@@ -160,7 +160,7 @@ def test_settings_that_are_removed_are_removed_in_awx(stage: Stage) -> None:
 
 
 def test_approvers_and_the_helpdesk_get_their_roles(stage: Stage) -> None:
-    """Approvers read the review's jobs and no others; the rest is deleted with awx_state absent."""
+    """Approvers and the helpdesk get their roles, and awx_state absent removes the objects."""
     controller = stage.controller
     dana = controller.add("users", {"username": "dana", "is_superuser": False, "password": "d"})
     labels = {"awx_labels": "mail, prod", "awx_other_notifications": "Mattermost"}
@@ -217,7 +217,7 @@ def test_approvers_and_the_helpdesk_get_their_roles(stage: Stage) -> None:
 
 
 def test_few_variables_create_few_objects(stage: Stage) -> None:
-    """The playbook creates what the variables name, and reports why AWX refuses a schedule."""
+    """Only the objects that the variables name are created, and a refused schedule is explained."""
     controller = stage.controller
     controller.playbooks["mail"] = WRAPPERS
     key = stage.vault()
@@ -249,7 +249,7 @@ def test_few_variables_create_few_objects(stage: Stage) -> None:
     tenant = controller.named("credentials", "Second tenant")
     assert "passwords" not in tenant["inputs"]
     assert sorted(controller.linked(drift["id"], "credentials")) == sorted([tenant["id"], key])
-    # Of all tokens that the run created, none is left.
+    # No token that the run created remains.
     assert list(controller.tokens) == [controller.token]
     daily = "DTSTART:20260101T020000Z RRULE:FREQ=DAILY"
     refused = stage.play({**MINIMAL, "awx_drift_rrule": daily}, **ADMIN)
@@ -259,7 +259,7 @@ def test_few_variables_create_few_objects(stage: Stage) -> None:
 
 
 def test_a_job_sets_awx_up(stage: Stage, tmp_path: Path) -> None:
-    """The account is the credential's, a second job changes nothing, and no secret leaks."""
+    """The playbook can run as an AWX job, with its account from a credential."""
     account = Account(
         "https://mail.example.net", "t0ken/of+the-job-Vu72", {"a@b.example": PASSWORD}
     )
@@ -278,7 +278,7 @@ def test_a_job_sets_awx_up(stage: Stage, tmp_path: Path) -> None:
 
 
 def test_the_guide_works(tmp_path: Path, stage: Stage) -> None:
-    """The commands of docs/guides/awx.md create all templates, and then change one schedule."""
+    """The guide's commands create all templates and then change one schedule."""
     folder = tmp_path / "desk"
     folder.mkdir()
     with running_service(tmp_path / "service") as service:
@@ -301,13 +301,17 @@ VALID: Mapping[str, Any] = {
     "awx_project_url": PROJECT,
 }
 ANOTHER_USER = {"CONTROLLER_OAUTH_TOKEN": "", "CONTROLLER_USERNAME": "admin"}
-#: Variables, more environment, and what the message names.
+#: Variables, additional environment variables, and what the message names.
 CASES: dict[str, tuple[dict[str, Any], dict[str, str], str]] = {
     "no login": ({}, ANOTHER_USER, "Set CONTROLLER_HOST"),
     "two projects": ({"awx_project_path": "mail"}, {}, "Set either awx_project_url"),
-    "half of Slack": ({"awx_slack_channels": "#mail"}, {}, "Give both vault_awx_slack_token"),
-    "no password": ({"awx_bot_user": "postroom-bot"}, {}, "Give vault_awx_bot_password"),
-    "unknown playbooks": ({"awx_playbooks": "drift, site"}, {}, "awx_playbooks names site."),
+    "half of Slack": ({"awx_slack_channels": "#mail"}, {}, "Set both vault_awx_slack_token"),
+    "no password": ({"awx_bot_user": "postroom-bot"}, {}, "Set vault_awx_bot_password"),
+    "unknown playbooks": (
+        {"awx_playbooks": "drift, site"},
+        {},
+        "awx_playbooks contains unknown playbooks: site.",
+    ),
     "a list of variables": (
         {"awx_template_variables": {"drift": ["x"]}},
         {},
@@ -324,7 +328,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str], str]] = {
     "a helpdesk without template": (
         {"awx_playbooks": "drift", "awx_helpdesk": {"playbooks": "add_alias"}},
         {},
-        "awx_helpdesk names add_alias",
+        "in awx_helpdesk, but not in awx_playbooks: add_alias.",
     ),
     "approvers of nothing": (
         {"awx_playbooks": "drift", "awx_approvers": {"teams": "Approvers"}},
@@ -334,7 +338,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str], str]] = {
     "the bot's team": (
         {"awx_helpdesk": {"teams": "Postroom bot", "playbooks": "drift"}},
         {},
-        "awx_helpdesk names the team or the user of the bot",
+        "awx_helpdesk contains the bot's team or user",
     ),
     "no such user": ({"awx_approvers": {"users": "dana"}}, {}, 'the user \\"dana\\"'),
     "no such credential": (
@@ -348,7 +352,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str], str]] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_wrong_variable_is_refused(stage: Stage, case: str) -> None:
-    """The message names the variable, shows no secret, and the controller receives no write."""
+    """An invalid variable is named without showing a secret, and AWX receives no write."""
     variables, environment, words = CASES[case]
     run = stage.play({**VALID, **variables}, **environment)
     assert run.status != 0
@@ -358,7 +362,7 @@ def test_a_wrong_variable_is_refused(stage: Stage, case: str) -> None:
 
 
 def test_the_user_of_another_tenant_is_refused(stage: Stage) -> None:
-    """Organizations share user names, so a second tenant's bot can't take over the first one's."""
+    """The bot's user of another tenant is refused, because organizations share user names."""
     theirs = {"username": "postroom-bot", "password": "of-the-first", "is_superuser": False}
     user = stage.controller.add("users", theirs)
     mine = {

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""This machine as a host for the bot, with folders and a user of the tests' own.
+"""This machine as a host for the bot, with separate folders and a separate user.
 
-Wheels of the checkout are installed: one as it is, and one of a later version and schema.
+The tests install two wheels of the checkout: one as it is, and one with a later version and schema.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def upgrade() -> None:
 
 
 class Wheels(NamedTuple):
-    """The two wheels, and the version of the first."""
+    """The two wheels, and the version of the first one."""
 
     now: Path
     later: Path
@@ -83,9 +83,9 @@ def _build(sources: Path, folder: Path) -> Path:
 
 
 class Host:
-    """Deploys the bot and reads its state.
+    """A host on which the bot is deployed.
 
-    :param place: a folder that every user may enter
+    :param place: a folder that every user can access
     :ivar outputs: the output of each run
     """
 
@@ -107,7 +107,7 @@ class Host:
         self.policy.write_text(here.policy, "utf-8")
         self.outputs: list[str] = []
         self._port = lasting_port()
-        # Paths on the controller start where one is.
+        # Paths on the controller are relative to the folder where Ansible is started.
         self._environment = playbooks.environment(
             self.policy.parent, ANSIBLE_PIPELINING="true", PWD=str(self.policy.parent)
         )
@@ -117,7 +117,7 @@ class Host:
         return self._play(_PLAY, {**self.variables(), **variables}, *options)
 
     def deploy_by_example(self) -> playbooks.Run:
-        """Run the first example of the role's README, from a folder that has its files."""
+        """Run the first example of the role's README in a folder that contains its files."""
         example = readme.blocks("yaml", file=_README)[0].text
         [play] = yaml.safe_load(example)
         named = play["tasks"][0]["vars"]
@@ -142,7 +142,7 @@ class Host:
         return run
 
     def variables(self) -> dict[str, Any]:
-        """Return the usual variables of the playbook."""
+        """Return the usual variables for the playbook."""
         return {
             **self._places(),
             "bot_package": str(self.wheels.now),
@@ -163,28 +163,28 @@ class Host:
 
     @property
     def result(self) -> dict[str, Any]:
-        """The variable bot_result of the last run that reached its end."""
+        """The variable bot_result of the last run that completed."""
         found: dict[str, Any] = json.loads((self.policy.parent / "result.json").read_text("utf-8"))
         return found
 
     @property
     def pid(self) -> int:
-        """The number of the bot's process."""
+        """The process ID of the bot."""
         return int(self.pid_file.read_text("utf-8"))
 
     @property
     def log(self) -> str:
-        """All that the bot has logged."""
+        """The bot's log."""
         return self.log_file.read_text("utf-8")
 
     def readiness(self) -> dict[str, Any]:
-        """Return what /readyz answers."""
+        """Return the response of /readyz."""
         with urlopen(f"http://127.0.0.1:{self._port}/readyz", timeout=30) as answer:
             found: dict[str, Any] = json.load(answer)
             return found
 
     def audit(self) -> list[str]:
-        """Return the audit, a line each."""
+        """Return the lines of the audit."""
         command = [str(self.place / "home" / "bin" / "postroom-bot"), "audit", "show"]
         environment: Mapping[str, str] = {
             "CREDENTIALS_DIRECTORY": str(self.config / "credentials"),
@@ -213,14 +213,14 @@ class Host:
 
 
 def recap_of(run: playbooks.Run) -> playbooks.Recap:
-    """Return the counts of the host, which are beside those of localhost."""
+    """Return the host's counts, without those of localhost."""
     lines = [line for line in run.output.splitlines() if f"{NAME}-host" in line]
     [found] = [recap for line in lines if (recap := playbooks.read_recap(line))]
     return found
 
 
 def lasting_port() -> int:
-    """Return a free port outside of the range that the kernel assigns from."""
+    """Return a free port outside of the range from which the kernel assigns ports."""
     given = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text("utf-8")
     first = int(given.split()[0])
     while True:
@@ -230,5 +230,5 @@ def lasting_port() -> int:
 
 
 def is_running(pid: int) -> bool:
-    """Return whether there is a process of that number."""
+    """Return whether there is a process with this ID."""
     return Path("/proc", str(pid)).exists()

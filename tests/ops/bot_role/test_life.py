@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The life of a bot on a host, from installation to removal, in the order of this file."""
+"""A bot on a host, from its installation to its removal, in the order of this file."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SUITABLE = "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))"
 
 
 def missing() -> str:
-    """Return why the bot can't be deployed on this machine; "" if it can."""
+    """Return the reason why the bot can't be deployed on this machine, or an empty string."""
     if os.geteuid() != 0:
         return "only root can make the bot's user"
     for program in PROGRAMS:
@@ -48,11 +48,14 @@ def missing() -> str:
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
-    """Return a host with the bot on it, which runs and is ready; the group was there before it."""
+    """Return a host on which the bot is running and ready.
+
+    The bot's group existed before it.
+    """
     if reason := missing():
         pytest.skip(reason)
     built = build_wheels(tmp_path_factory.mktemp("wheels"))
-    # Not below pytest's own folder, which the bot's user may not enter.
+    # pytest's own folder can't be used, because the bot's user has no access to it.
     with (
         tempfile.TemporaryDirectory(prefix="postroom-host-") as folder,
         company(tmp_path_factory.mktemp("company")) as here,
@@ -60,7 +63,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
         Path(folder).chmod(0o755)
         found = Host(Path(folder), here, built)
         try:
-            # A run that was killed leaves the user, whose folders are gone.
+            # A killed run leaves the user behind, but not the user's folders.
             subprocess.run(["userdel", NAME], check=False, capture_output=True)
             subprocess.run(["groupadd", "--system", "--force", NAME], check=True)
             installed = found.deploy()
@@ -72,12 +75,12 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
 
 
 def access(path: Path) -> tuple[str, str, int]:
-    """Return owner, group and permissions of a file or a folder."""
+    """Return the owner, group and mode of a file or folder."""
     return path.owner(), path.group(), path.stat().st_mode & 0o777
 
 
 def stage_a_secret() -> Path:
-    """Leave a secret where runs stage them, as an interrupted run does, and return its file."""
+    """Create a file with a secret, as an interrupted run would leave it, and return its path."""
     file = STAGED / "credentials" / "postroom_bot_api_token"
     file.parent.mkdir(parents=True)
     file.write_text("of another time", "utf-8")
@@ -85,7 +88,7 @@ def stage_a_secret() -> Path:
 
 
 def test_an_installed_bot_works(host: Host) -> None:
-    """It is ready, and a command in Slack changes the mail service and leaves its audit rows."""
+    """An installed bot is ready, and a Slack command changes the mail service and the audit."""
     assert host.result["action"] == "started"
     assert host.result["version"] == host.wheels.version
     assert host.result["ready"]["ready"] is True
@@ -96,7 +99,7 @@ def test_an_installed_bot_works(host: Host) -> None:
 
 
 def test_files_belong_to_the_bot_s_user(host: Host) -> None:
-    """The process runs as that user, who alone reads the database, and can't write its secrets."""
+    """Only the bot's user can read the database, and it can't change the secrets."""
     assert Path("/proc", str(host.pid)).owner() == NAME
     assert access(host.data) == (NAME, NAME, 0o700)
     assert {access(file)[2] for file in host.data.iterdir()} == {0o600}
@@ -107,7 +110,7 @@ def test_files_belong_to_the_bot_s_user(host: Host) -> None:
 
 
 def test_a_second_run_changes_nothing(host: Host) -> None:
-    """The process goes on, with the README's example too; an interrupted run's files are gone."""
+    """A second run changes nothing, and removes the temporary files of an interrupted run."""
     before, left = host.pid, stage_a_secret()
     run = host.deploy()
     assert not left.exists()
@@ -119,7 +122,7 @@ def test_a_second_run_changes_nothing(host: Host) -> None:
 
 
 def test_a_job_of_awx_deploys(host: Host, tmp_path: Path) -> None:
-    """A job puts other settings in force and shows no secret."""
+    """An AWX job applies other settings and reveals no secret."""
     settings = host.settings(log_level="warning")
     job = job_of("deploy_bot", {**host.variables(), "bot_settings": settings})
     account = Account(host.company.mail.url, host.company.mail.token)
@@ -129,7 +132,7 @@ def test_a_job_of_awx_deploys(host: Host, tmp_path: Path) -> None:
 
 
 def test_check_mode_predicts_the_changes(host: Host) -> None:
-    """The difference of the settings is shown, and neither they nor the process change."""
+    """Check mode shows the diff of the settings and changes neither them nor the process."""
     settings, before = (host.config / "settings.yml").read_bytes(), host.pid
     run = host.deploy("--check")
     assert (run.status, recap_of(run).changed) == (0, 1), run.output
@@ -140,7 +143,7 @@ def test_check_mode_predicts_the_changes(host: Host) -> None:
 
 
 def test_log_and_pid_file_can_be_moved(host: Host) -> None:
-    """The earlier process ends, and its log and pid file are removed."""
+    """If the log and the PID file are moved, the bot is restarted and the old files are removed."""
     before = host.pid
     host.log_file, host.pid_file = host.place / "moved.log", host.place / "moved.pid"
     run = host.deploy()
@@ -153,7 +156,7 @@ def test_log_and_pid_file_can_be_moved(host: Host) -> None:
 
 
 def test_an_edited_policy_is_reloaded(host: Host) -> None:
-    """The same process goes on with the new policy."""
+    """A changed policy is reloaded without restarting the bot."""
     before = host.pid
     text = host.policy.read_text("utf-8")
     host.policy.write_text(text.replace("requests_per_day: 1000", "requests_per_day: 999"), "utf-8")
@@ -165,7 +168,7 @@ def test_an_edited_policy_is_reloaded(host: Host) -> None:
 
 
 def test_wrong_input_leaves_the_bot_as_it_was(host: Host) -> None:
-    """A wrong policy, a port in use, and a token that Slack refuses are found beforehand."""
+    """A wrong policy, a used port and a refused token are detected before anything is changed."""
     before = host.pid
     files = [file for file in host.config.rglob("*") if file.is_file()]
     contents = [file.read_bytes() for file in files]
@@ -188,7 +191,7 @@ def test_wrong_input_leaves_the_bot_as_it_was(host: Host) -> None:
 
 
 def test_a_bot_that_does_not_get_ready_is_reported(host: Host) -> None:
-    """Without the online check, the message has the reason and the log of this start alone."""
+    """If the bot does not become ready, the message contains the reason and this start's log."""
     secrets = {**host.secrets, "slack_bot_token": WRONG_TOKEN}
     run = host.deploy(bot_secrets=secrets, bot_ready_timeout=5, bot_check_online=False)
     assert run.status != 0
@@ -199,7 +202,7 @@ def test_a_bot_that_does_not_get_ready_is_reported(host: Host) -> None:
 
 
 def test_an_upgrade_keeps_the_database(host: Host) -> None:
-    """A later version takes over from a bot that failed, and a downgrade is refused."""
+    """An upgrade keeps the database and replaces a failed bot, and a downgrade is refused."""
     audit = host.audit()
     run = host.deploy(bot_package=str(host.wheels.later))
     assert run.status == 0, run.output
@@ -218,7 +221,7 @@ def test_an_upgrade_keeps_the_database(host: Host) -> None:
 
 
 def test_no_secret_leaks(host: Host, tmp_path: Path) -> None:
-    """The output at the highest verbosity has none, nor any file but those of the secrets."""
+    """No secret is in the output at the highest verbosity, or in a file outside of the secrets."""
     printed = tmp_path / "printed"
     printed.write_text("\n".join(host.outputs), "utf-8")
     secrets = [*host.secrets.values(), WRONG_TOKEN]
@@ -231,7 +234,7 @@ def test_no_secret_leaks(host: Host, tmp_path: Path) -> None:
 
 
 def test_removal_leaves_only_the_database(host: Host) -> None:
-    """Root keeps it until bot_purge_data; files that are not the bot's stay."""
+    """A removal keeps the database, which only root can read, and files that are not the bot's."""
     pid = host.pid
     mail_log = host.place / "controller" / "mail.log"
     mail_log.touch()

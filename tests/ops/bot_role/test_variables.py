@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The role's variables: which values it refuses, without showing a secret, and its systemd unit."""
+"""The variables that the role refuses, without showing a secret, and its systemd unit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from postroom_bot import config
 
 SECRET = "xoxb-juliet-5503-WQkz-7741-secret"
 NAME = "postroom-needs"
-#: Another service.
+#: The socket of another service.
 OTHER = f"{NAME}-other"
 UNIT = Path(f"/etc/systemd/system/{OTHER}.service")
 GOOD: dict[str, Any] = {
@@ -37,7 +37,7 @@ GOOD: dict[str, Any] = {
     "bot_policy": {"version": 1},
     "bot_secrets": {"slack_bot_token": SECRET},
 }
-#: Variables, and words of the message: one case for each check.
+#: Variables and words of the message, with one case for each check.
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no package": ({"bot_package": ""}, "bot_package is required"),
     "secrets as a string": (
@@ -103,7 +103,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 
 def tasks_of(cases: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return tasks that use the role with each case of a variable, and keep the messages."""
+    """Return tasks that use the role with the variables of each case, and store the messages."""
     said = "{{{{ said | default({{}}) | combine({{{!r}: ansible_failed_result.msg}}) }}}}"
     blocks = [
         {
@@ -119,9 +119,9 @@ def tasks_of(cases: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the output of one run of all cases, and their messages as JSON.
+    """Return a folder with the messages of all cases as JSON, and with the output of their run.
 
-    The run is in check mode, so that a case that is not refused leaves this machine alone.
+    The run is in check mode, so that a case that is not refused changes nothing on this machine.
     """
     place = tmp_path_factory.mktemp("needs")
     cases = {name: {**GOOD, **given} for name, (given, _words) in REFUSED.items()}
@@ -129,7 +129,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "play.yml").write_text(yaml.safe_dump([play]), "utf-8")
     given = place / "given.json"
     given.write_text(json.dumps({"cases": cases}).replace("{place}", str(place)), "utf-8")
-    # Folders of a bot without systemd and with another user.
+    # Folders of a bot that runs without systemd and as another user.
     for folder in (place / "home", place / "data"):
         folder.mkdir()
         (folder / f".made-for-{NAME}").touch()
@@ -150,7 +150,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_wrong_variables_are_refused(place: Path) -> None:
-    """The message of each case names what to change, and none repeats a secret."""
+    """The message of each case names what to change, and no message contains a secret."""
     said = json.loads((place / "said.json").read_text("utf-8"))
     missing = {name: said.get(name) for name in REFUSED if REFUSED[name][1] not in said[name]}
     assert missing == {}
@@ -158,7 +158,7 @@ def test_wrong_variables_are_refused(place: Path) -> None:
 
 
 def test_secrets_are_those_of_the_bot() -> None:
-    """The role keeps exactly the bot's secret settings out of bot_settings."""
+    """The role keeps all of the bot's secret settings, and no others, out of bot_settings."""
     role = repository.read_yaml("roles/bot/vars/main.yml")
     fields = config.Settings.model_fields.items()
     secret = {name for name, field in fields if "SecretStr" in str(field.annotation)}
@@ -167,7 +167,7 @@ def test_secrets_are_those_of_the_bot() -> None:
 
 
 def test_an_empty_group_of_hosts_is_an_error(tmp_path: Path) -> None:
-    """The playbook fails where Ansible would skip the play and succeed."""
+    """The playbook fails if its group has no hosts, whereas Ansible would skip the play."""
     file = repository.ROOT / "playbooks" / "deploy_bot.yml"
     options = ("-i", "bot.example.com,", "-e", "bot_hosts=bots")
     run = playbooks.run_playbook(file, playbooks.environment(tmp_path), *options)
@@ -178,7 +178,7 @@ def test_an_empty_group_of_hosts_is_an_error(tmp_path: Path) -> None:
 EXAMPLE = "bot/examples/postroom-bot.service"
 SECRETS = ("slack_bot_token", "slack_app_token", "api_token")
 PYTHON = '{"minor": "3.11"}'
-#: The unit's state, which is its name here; the role's action; the command to systemd.
+#: The state and name of the unit, the action of the role, and the command to systemd.
 ORDERS = [
     ("active", "reload", "reload"),
     ("activating", "reload", "restart"),
@@ -217,26 +217,26 @@ def templated(text: str, **given: object) -> Any:
 
 
 def rendered(**given: object) -> str:
-    """Return the unit that the role writes, with the secrets of the example."""
+    """Return the unit that the role writes with the example's secrets."""
     template = repository.read("roles/bot/templates/postroom-bot.service.j2")
     return str(templated(template, bot_secrets=dict.fromkeys(SECRETS, "secret"), **given))
 
 
 def directives(unit: str) -> list[str]:
-    """Return the directives of a unit; the order of the secrets does not matter."""
+    """Return a unit's directives, with the secrets in any order."""
     lines = [line for line in unit.splitlines() if line and not line.startswith("#")]
     secrets = iter(sorted(line for line in lines if line.startswith("LoadCredential=")))
     return [next(secrets) if line.startswith("LoadCredential=") else line for line in lines]
 
 
 def test_the_example_is_what_the_role_writes() -> None:
-    """With the defaults, both have the same directives."""
+    """The example unit contains the directives that the role writes by default."""
     assert directives(rendered()) == directives(repository.read(EXAMPLE))
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
 def test_systemd_takes_the_unit(tmp_path: Path) -> None:
-    """With another name and other folders, too, and little of the machine is left to the bot."""
+    """The unit is accepted by systemd and rated as secure, with other names as well."""
     unit = rendered(bot_name="other-bot", bot_data_dir="/srv/bot", bot_user="robot")
     assert "ReadWritePaths=/srv/bot\n" in unit
     file = tmp_path / "other-bot.service"
@@ -249,7 +249,7 @@ def test_systemd_takes_the_unit(tmp_path: Path) -> None:
 
 
 def test_a_unit_is_told_what_systemd_takes(tmp_path: Path) -> None:
-    """One that waits to be started again can't be reloaded, and one that is gone not be stopped."""
+    """The role only uses commands that systemd accepts in the unit's current state."""
     program = tmp_path / "systemctl"
     program.write_text(_SYSTEMCTL, "utf-8")
     program.chmod(0o755)
@@ -278,14 +278,14 @@ def test_a_unit_is_told_what_systemd_takes(tmp_path: Path) -> None:
     ],
 )
 def test_a_place_is_the_bot_s_own(path: str, is_refused: bool) -> None:
-    """A place is an absolute path of two parts at least, without `.` or `..`."""
+    """A path of the bot must be absolute, with at least two parts and without `.` or `..`."""
     for variable in ("bot_home", "bot_config_dir", "bot_data_dir", "bot_log_file", "bot_pid_file"):
         found = templated("{{ __bot_invalid_paths }}", **{variable: path})
         assert found == ([path] if is_refused else [])
 
 
 def test_places_are_separate_and_visible() -> None:
-    """Root writes nothing below the bot's data, and systemd hides no place from the bot."""
+    """No path may be inside the bot's data, or hidden from the bot by systemd."""
     data, hidden = "/var/lib/postroom-bot", "/run/user/1000/python3"
     assert (
         templated("{{ __bot_nested_paths + __bot_hidden_paths }}", bot_home=f"{data}-program") == []
@@ -301,14 +301,14 @@ def test_places_are_separate_and_visible() -> None:
     "other", [{"bot_python": "/opt/python/bin/python3"}, {"bot_package": "postroom[bot]==0.2.0"}]
 )
 def test_another_python_or_package_gets_an_environment_of_its_own(other: dict[str, str]) -> None:
-    """Even a Python of the same minor version, because the earlier one may be gone."""
+    """Another Python or package gets its own virtual environment."""
     usual = {"bot_package": "postroom[bot]==0.1.0", "__bot_python_info": {"stdout": PYTHON}}
     keys = [templated("{{ __bot_key }}", **given) for given in (usual, {**usual, **other})]
     assert keys[0] != keys[1]
 
 
 def test_paths_are_relative_to_the_working_directory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """PWD is ignored: programs that start Ansible leave their own there."""
+    """Relative paths start at the working directory, and PWD is ignored."""
     monkeypatch.setenv("PWD", "/usr")
     file = templated("{{ __bot_policy_file }}", bot_policy="policy.yml")
     assert file == str(Path("policy.yml").resolve())
@@ -326,6 +326,6 @@ def test_paths_are_relative_to_the_working_directory(monkeypatch: pytest.MonkeyP
     ],
 )
 def test_a_password_in_the_database_s_url_is_found(database: str, has_password: bool) -> None:
-    """It may be after the user's name or in a parameter."""
+    """A password in a database URL is detected after the user name and in a parameter."""
     given = {"database": database}
     assert templated("{{ __bot_database_has_password }}", bot_settings=given) is has_password

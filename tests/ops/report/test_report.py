@@ -1,12 +1,12 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The report of a tenant whose domains are at every stage, in a browser.
+"""The report on a tenant whose domains are in different stages, in a browser.
 
-active.example     published, and a resolver gives all of it
-published.example  published, and no resolver gives it
-created.example    with the mail and the SPF record of an earlier provider, and without a key
-torn.example       with two SPF records, and with another key
-unknown.example    of which the name server knows nothing
+active.example     published, and the resolver returns all records
+published.example  published, but the resolver returns no records
+created.example    has an earlier provider's MX and SPF records, and no key
+torn.example       has two SPF records and a different key
+unknown.example    is unknown to the name server
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ DOMAINS = [f"{name}.example" for name in ("active", "published", "created", "tor
 MAILBOXES = {
     "ann@active.example": ["hello@active.example", "sales@created.example"],
     "bob@active.example": [],
-    # As the service takes them, and special to HTML, to templates or to YAML.
+    # Names that the service accepts and that are special in HTML, templates or YAML.
     "o'neil&co@created.example": ["&amp@torn.example", "{{7*7}}@created.example"],
 }
 MEMBERS = ["ann@active.example", "desk@partner.example"]
@@ -49,7 +49,7 @@ DEFINITION = {
     "mailboxes": ["ann@active.example", "zoe@active.example"],
     "forwarders": [{"name": "team@active.example", "members": ["ann@active.example"]}],
 }
-#: No page may make an element of it.
+#: Markup that must never create an element on a page.
 MARKUP = "<i id=planted>"
 PASSWORDS = {"zoe@active.example": "canary-Xq7/Zt2!pW9v-of-nobody"}
 DATE = "2026-11-21 20:12 UTC"
@@ -58,9 +58,9 @@ MERGED = "v=spf1 mx include:spf.postroom.test -all"
 
 @dataclass
 class Stage:
-    """The tenant: its records as the service wants them, and the run that wrote its report.
+    """The tenant with its required records, and the run that wrote its report.
 
-    :param queried: the variables that name the name server and the resolver
+    :param queried: the variables with the name server and the resolver
     :param wanted: the SPF and the DKIM record of each domain
     """
 
@@ -79,7 +79,7 @@ class Stage:
 def stage(
     service: RunningService, recorder: Recorder, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Stage]:
-    """Set up the tenant with its name server and its resolver."""
+    """Set up the tenant with a name server and a resolver."""
     folder = tmp_path_factory.mktemp("stage")
     wanted: dict[str, tuple[str, str]] = {}
     with closing(Api(service.url, service.token)) as api:
@@ -111,7 +111,7 @@ def stage(
 
 @pytest.fixture(scope="module")
 def run(stage: Stage, service: RunningService) -> Run:
-    """Write the report, given the tenant's definition and every secret."""
+    """Write the report with the tenant's definition and all secrets."""
     secrets = {"vault_mail_token": service.token, "vault_mail_passwords": PASSWORDS}
     files = {"mail_definition_files": "tenant.yml"}
     run = stage.report("report.html", "-vvv", **files, **secrets)
@@ -121,7 +121,7 @@ def run(stage: Stage, service: RunningService) -> Run:
 
 @pytest.fixture(scope="module")
 def written(stage: Stage, run: Run) -> Path:
-    """Return the report's file."""
+    """Return the path of the report."""
     return stage.desk.folder / "report.html"
 
 
@@ -134,17 +134,17 @@ def page(browser: Browser, written: Path) -> Iterator[Page]:
 
 
 def texts(page: Page, selector: str) -> list[str]:
-    """Return the texts of all elements, folded ones too, with single spaces."""
+    """Return the texts of all elements, including collapsed ones, with single spaces."""
     return [" ".join(text.split()) for text in page.locator(selector).all_text_contents()]
 
 
 def records(page: Page, domain: str) -> list[str]:
-    """Return the text of each record of a domain."""
+    """Return the texts of a domain's records."""
     return texts(page, f"details:has(> summary h3:text-is('{domain}')) .record")
 
 
 def test_a_second_run_changes_nothing(stage: Stage, written: Path) -> None:
-    """A second report only reads the tenant and changes no byte; only its owner may read it."""
+    """A second run changes neither the tenant nor the report, which only its owner can read."""
     before = written.read_bytes()
     with stage.recorder.forbidding_writes():
         run = stage.report("report.html", mail_definition_files=["tenant.yml"])
@@ -154,7 +154,7 @@ def test_a_second_run_changes_nothing(stage: Stage, written: Path) -> None:
 
 
 def test_check_mode_writes_nothing(stage: Stage) -> None:
-    """Check mode predicts the change; without a file to write to, the playbook fails."""
+    """Check mode predicts the change, and without a report file the playbook fails."""
     run = stage.report("unwritten.html", "--check", mail_verify_dns=False)
     assert (run.status, run.recap.changed) == (0, 1), run.output
     assert not (stage.desk.folder / "unwritten.html").exists()
@@ -164,15 +164,15 @@ def test_check_mode_writes_nothing(stage: Stage) -> None:
 
 
 def test_no_secret_leaks(written: Path, run: Run, service: RunningService) -> None:
-    """Page and output show neither the token nor a password, given as variables."""
+    """The page and the output contain neither the token nor a password."""
     output = written.with_name("output.txt")
     output.write_text(run.output, "utf-8")
     assert leaks([service.token, *PASSWORDS.values()], [written, output]) == []
 
 
 def test_figures_and_stages(page: Page, stage: Stage) -> None:
-    """The page has totals, service and date, and each domain's stage and counts."""
-    # Domains, records to fix, mailboxes, aliases, forwarders, drift.
+    """The page shows totals, the service, the date, and each domain's stage and counts."""
+    # The numbers of domains, records to fix, mailboxes, aliases, forwarders and differences.
     assert texts(page, ".figures dd") == ["5", "5", "3", "4", "1", "5"]
     assert texts(page, "header p") == [f"{stage.recorder.url}, as of {DATE}"]
     assert texts(page, "section[aria-labelledby=domains] tbody tr") == [
@@ -185,7 +185,7 @@ def test_figures_and_stages(page: Page, stage: Stage) -> None:
 
 
 def test_a_record_to_fix_has_the_value_to_paste(page: Page, stage: Stage) -> None:
-    """SPF is merged with the record of the earlier provider, and the key is one value."""
+    """A record to fix is shown with the value to publish, merged with the current SPF record."""
     spf, dkim = stage.wanted["created.example"]
     mx_text, spf_text, dkim_text = records(page, "created.example")
     assert mx_text.startswith("MX at created.example conflict")
@@ -198,7 +198,7 @@ def test_a_record_to_fix_has_the_value_to_paste(page: Page, stage: Stage) -> Non
 
 
 def test_a_record_without_a_remedy_has_nothing_to_paste(page: Page, stage: Stage) -> None:
-    """Only the owner can choose between two SPF records; published text stays text."""
+    """A record that the owner has to decide about has no value, and texts are escaped."""
     spf_text, dkim_text, mx_text = records(page, "torn.example")
     assert "2 SPF records" in spf_text
     assert "Value" not in spf_text
@@ -207,13 +207,13 @@ def test_a_record_without_a_remedy_has_nothing_to_paste(page: Page, stage: Stage
     assert f'"v=spf1 {MARKUP} -all"' in spf_text
     assert f"n='{MARKUP}' {{{{ 7*7 }}}};" in dkim_text
     assert page.locator("#planted").count() == 0
-    # A name server that does not know the domain proves nothing about its records.
+    # A name server that does not know a domain proves nothing about its records.
     unknown = records(page, "unknown.example")
     assert ["not known" in text and "missing" not in text for text in unknown] == [True] * 3
 
 
 def test_addresses_and_drift(page: Page) -> None:
-    """Mailboxes have their aliases, forwarders their members, and drift has its direction."""
+    """The page lists the aliases of mailboxes, the members of forwarders and the drift."""
     assert texts(page, "table.mailboxes tbody th") == list(MAILBOXES)
     aliases = [alias for some in MAILBOXES.values() for alias in some]
     assert texts(page, "table.mailboxes td li") == aliases
@@ -226,7 +226,7 @@ def test_addresses_and_drift(page: Page) -> None:
 
 
 def test_nothing_is_fetched(browser: Browser, written: Path) -> None:
-    """The file is self-contained, and its policy forbids scripts and requests."""
+    """The page is self-contained, and its policy forbids scripts and requests."""
     text = written.read_text("utf-8")
     assert "default-src 'none'" in text
     assert "<script" not in text
@@ -241,7 +241,7 @@ def test_nothing_is_fetched(browser: Browser, written: Path) -> None:
 def test_an_empty_tenant_has_a_report(
     service: RunningService, browser: Browser, tmp_path: Path
 ) -> None:
-    """All its totals are 0, and without a definition nothing is compared."""
+    """The report on an empty tenant shows totals of 0, and compares nothing."""
     desk = Desk(tmp_path, service.url, service.new_token("empty"))
     run = desk.play("report", mail_report_file="empty.html", mail_report_date=DATE)
     assert (run.status, run.recap.changed) == (0, 1), run.output
@@ -259,7 +259,7 @@ def test_without_queries(
     monkeypatch: pytest.MonkeyPatch,
     has_library: bool,
 ) -> None:
-    """Without mail_verify_dns or without dnspython, statuses are unknown, and values are shown."""
+    """Without mail_verify_dns or dnspython, the statuses are unknown, but the values are shown."""
     if not has_library:
         (tmp_path / "dns").mkdir()
         (tmp_path / "dns" / "__init__.py").write_text("raise ImportError")
@@ -287,13 +287,13 @@ TEMPLATES = [
     for file in repository.files()
     if file.as_posix().startswith((f"{ROOT}report.", f"{ROOT}report/"))
     and file.suffix == ".j2"
-    # It makes no HTML, but text that is escaped where it is put in.
+    # It produces text, which is escaped where it is inserted.
     and file.stem != "pasting"
 ]
 TEXTS = {name: repository.read(ROOT + name) for name in TEMPLATES}
-#: What these templates may call to get HTML: their own macros, by name or by a module of theirs.
+#: Functions that return HTML: the templates' own macros, directly or from an imported module.
 MACROS = "|".join(re.findall(r"\{%-? macro (\w+)\(", "".join(TEXTS.values())))
-#: It ends in the filter `e` or calls a macro, and has no other operand; or its results are literal.
+#: An expression that ends in the filter `e`, or that only calls a macro or has literal results.
 SAFE = re.compile(
     rf"(?!.*( if | or |[~+]))(.+\| e|(\w+\.)?({MACROS})\(.*\))|'[^']*' if [^']+ else '[^']*'",
     re.DOTALL,
@@ -301,7 +301,7 @@ SAFE = re.compile(
 
 
 def test_every_value_is_escaped() -> None:
-    """Each value in the page and its parts ends in the filter `e`, or comes from a macro."""
+    """Each value in the templates is escaped by the filter `e` or comes from a macro."""
     assert len(TEMPLATES) == 6
     assert {"counted", "listed", "show", "tables"} <= {*MACROS.split("|")}
     for name, text in TEXTS.items():

@@ -5,9 +5,9 @@
     ended = run_job(folder, account, Job("add_alias.yml", {"mail_alias": "sales@example.com"}))
     assert ended.changed == 1
 
-The private data directory has AWX's shape. What the credential type of `playbooks/awx.yml` injects
-is in `env/envvars`, in a file, and in extra variables that name that file; the answers of a survey
-are in `env/extravars`; `project` is a copy of the project, `inventory` a script that prints JSON.
+The private data directory has the same layout as AWX's. The values from the credential are in
+`env/envvars`, in a file, and in extra variables with the file's path. The survey's answers are in
+`env/extravars`. `project` is a copy of the project, and `inventory` is a script that prints JSON.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ LOCALHOST = {"all": {"hosts": ["localhost"]}, "_meta": {"hostvars": {"localhost"
 
 @dataclass(frozen=True)
 class Account:
-    """What the credential of a tenant holds.
+    """The contents of a tenant's credential.
 
-    :param passwords: by address, as its file has them
+    :param passwords: the passwords by address, as in its file
     """
 
     url: str
@@ -52,26 +52,26 @@ class Account:
 
     @property
     def inputs(self) -> dict[str, str]:
-        """The credential as AWX keeps it; what is not there is left out."""
+        """The credential's inputs in AWX, without empty ones."""
         passwords = {"passwords": json.dumps(self.passwords)} if self.passwords else {}
         return {"api_url": self.url, "api_token": self.token, **passwords}
 
     @property
     def secrets(self) -> list[str]:
-        """Every secret of it."""
+        """All of the account's secrets."""
         several = [[one] if isinstance(one, str) else one for one in self.passwords.values()]
         return [self.token, *(password for some in several for password in some)]
 
 
 @dataclass(frozen=True)
 class Job:
-    """What is launched.
+    """A job to launch.
 
-    :param playbook: file of the project
-    :param variables: answers of the survey, and variables of the job template
-    :param files: more files of the project, by name
-    :param environment: what another credential injects
-    :param inventory: `json` for what AWX makes of an inventory, `source` for the project's source
+    :param playbook: the playbook's path in the project
+    :param variables: the survey's answers and the job template's variables
+    :param files: additional files of the project, by name
+    :param environment: environment variables from another credential
+    :param inventory: `json` for AWX's inventory script, or `source` for the project's source
     """
 
     playbook: str
@@ -83,14 +83,14 @@ class Job:
 
 
 def job_of(name: str, variables: Mapping[str, Any], **others: Any) -> Job:
-    """Return the job of a playbook that the example project does not wrap."""
+    """Return a job for a playbook without a wrapper in the example project."""
     file = f"{name}.yml"
     wrapper = f"- import_playbook: postroom.email.{name}\n"
     return Job(file, variables, files={file: wrapper}, **others)
 
 
 class Ended:
-    """The result of a job, and the files that it left below a folder."""
+    """The result of a job, and the files that it left in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -101,7 +101,7 @@ class Ended:
 
     @cached_property
     def events(self) -> list[dict[str, Any]]:
-        """Every event of the job, in order."""
+        """The job's events, in order."""
         files = (self._artifacts / "job_events").glob("*.json")
         rows = [json.loads(file.read_text("utf-8")) for file in files]
         return sorted(rows, key=lambda row: int(row["counter"]))
@@ -113,12 +113,12 @@ class Ended:
 
     @property
     def hosts(self) -> set[str]:
-        """The hosts that tasks ran for."""
+        """The hosts on which tasks ran."""
         return set(self._stats["processed"])
 
     @property
     def artifacts(self) -> dict[str, Any]:
-        """The facts that set_stats hands to the next node of a workflow."""
+        """The facts that set_stats passes to the next node of a workflow."""
         found: dict[str, Any] = self._stats.get("artifact_data", {})
         return found
 
@@ -130,16 +130,16 @@ class Ended:
 
     @property
     def failures(self) -> str:
-        """The messages of the failed tasks, in one text."""
+        """The messages of the failed tasks in one string."""
         rows = [row for row in self.events if row["event"] == "runner_on_failed"]
         return "\n".join(str(row["event_data"]["res"].get("msg")) for row in rows)
 
     def leaks(self, account: Account, *more: str) -> list[str]:
-        """Return the places of secrets in all files of the job, one line each.
+        """Return a line for each secret in the job's files.
 
-        :param more: secrets besides those of the account
+        :param more: additional secrets
         """
-        # AWX masks the environment in what the runner reports of itself.
+        # AWX masks the environment in the runner's own output.
         command, stream = self._artifacts / "command", self._folder / "stream"
         command.write_text(json.dumps({**json.loads(command.read_text()), "env": {}}), "utf-8")
         lines = stream.read_bytes().splitlines(keepends=True)
@@ -154,7 +154,7 @@ class Ended:
 
 
 def run_job(folder: Path, account: Account, job: Job) -> Ended:
-    """Run a job to its end, in a folder that is not there yet."""
+    """Run a job in a new folder, and wait for its end."""
     for made in ("settings", "given/env", "given/inventory", "kept"):
         (folder / made).mkdir(parents=True)
     _give(folder / "given", folder / "node", account, job)
@@ -176,7 +176,7 @@ def run_job(folder: Path, account: Account, job: Job) -> Ended:
 
 
 def _give(given: Path, node: Path, account: Account, job: Job) -> None:
-    """Write a private data directory, which will be at `node` when the job runs."""
+    """Write a private data directory, which is at `node` when the job runs."""
     shutil.copytree(PROJECT, given / "project")
     for name, text in job.files.items():
         (given / "project" / name).write_text(text, "utf-8")

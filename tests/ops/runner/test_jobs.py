@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every playbook runs as a job of AWX, twice, and shows no secret; the image has all it needs."""
+"""Every playbook runs as an AWX job, twice, and reveals no secret."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PASSWORDS: Mapping[str, str | list[str]] = {
         "secret-CHARLIE-2207: with 'quotes', commas  and two spaces",
     ],
 }
-#: What somebody types into a survey.
+#: A password as someone types it into a survey.
 TYPED = "{{ 7 * 7 }} typed-secret-DELTA-9136 %41"
 
 
@@ -40,13 +40,13 @@ TYPED = "{{ 7 * 7 }} typed-secret-DELTA-9136 %41"
 class Case:
     """A job.
 
-    :param variables: answers of the survey, as it gives them, and the job template's variables
-    :param changed: how many tasks change something when it runs for the first time
-    :param passwords: what the credential's file holds
-    :param asks_dns: whether it asks name servers
-    :param missing: what of the tenant is not there yet
-    :param writes: the file that it writes, in the project, where the job runs
-    :param secrets: what it is given as a secret beside the credential
+    :param variables: the survey's answers, in its format, and the job template's variables
+    :param changed: the number of changed tasks in the first run
+    :param passwords: the passwords in the credential's file
+    :param asks_dns: whether the job queries name servers
+    :param missing: the objects that don't exist yet
+    :param writes: the file that the job writes in its copy of the project
+    :param secrets: secrets besides those in the credential
     """
 
     variables: Mapping[str, Any]
@@ -107,7 +107,7 @@ CASES = {
         {"mail_mailboxes": "alice@example.com\nbob@example.com"}, changed=1, passwords=PASSWORDS
     ),
 }
-#: tests/ops/awx, tests/ops/bot_role and tests/hosts have the jobs of these.
+#: Playbooks whose jobs are tested in tests/ops/awx, tests/ops/bot_role and tests/hosts.
 ELSEWHERE = {"awx", "deploy_bot", *repository.mail_host_playbooks()}
 LEAK = """
 - hosts: localhost
@@ -121,7 +121,7 @@ LEAK = """
 
 
 def fill(site: Site, case: Case) -> None:
-    """Create what the project's definition declares, except for what the case leaves out."""
+    """Create what the project's definition declares, except for what the case omits."""
     site.create("example.com", "bob@example.com")
     site.create("alice@example.com", emails=["alice@example.com", "sales@example.com"])
     site.create("team@example.com", members=["alice@example.com", "bob@example.com"])
@@ -137,15 +137,15 @@ def nameserver() -> Iterator[str]:
 
 
 def test_every_playbook_has_a_job() -> None:
-    """A new playbook needs a case here, or a test of its own."""
+    """Each playbook has a case here or its own test."""
     assert {*repository.playbooks()} == CASES.keys() | ELSEWHERE
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_playbook_runs_twice(name: str, tmp_path: Path, site: Site, nameserver: str) -> None:
-    """A second job of a repeatable playbook changes nothing, and no secret leaks from either.
+    """A second job of a repeatable playbook changes nothing, and no job reveals a secret.
 
-    Survey questions without an answer arrive as an empty string the first time, then as null.
+    Unanswered survey questions are empty strings in the first job and null in the second.
     """
     case = CASES[name]
     fill(site, case)
@@ -174,7 +174,7 @@ def test_a_playbook_runs_twice(name: str, tmp_path: Path, site: Site, nameserver
 
 
 def test_a_failed_job_shows_no_secret(tmp_path: Path, site: Site) -> None:
-    """The service's answer to a wrong token shows neither the token nor a password."""
+    """A failed job reveals neither the token nor a password."""
     case = CASES["onboard_mailbox"]
     account = Account(site.url, "wrong-token-ECHO-8842-qwpo", PASSWORDS)
     ended = run_job(tmp_path / "job", account, Job("onboard_mailbox.yml", case.variables))
@@ -184,7 +184,7 @@ def test_a_failed_job_shows_no_secret(tmp_path: Path, site: Site) -> None:
 
 
 def test_a_leak_is_found(tmp_path: Path, site: Site) -> None:
-    """The control: a token that is printed, and passwords in a loop's items, are found."""
+    """As a control, a printed token and passwords in loop items are found."""
     account = Account(site.url, site.token, PASSWORDS)
     ended = run_job(tmp_path / "job", account, Job("leak.yml", files={"leak.yml": LEAK}))
     found = ended.leaks(account)
@@ -197,7 +197,7 @@ def test_a_leak_is_found(tmp_path: Path, site: Site) -> None:
 def test_a_job_runs_on_a_slice_of_the_inventory(
     tmp_path: Path, site: Site, nameserver: str
 ) -> None:
-    """mail_hosts selects among the domains that the project's inventory source finds."""
+    """mail_hosts selects domains from the project's inventory source."""
     site.create("one.example", "two.example", "three.test")
     variables = {"mail_hosts": "*.example", "dns_nameservers": [nameserver]}
     account = Account(site.url, site.token)
@@ -208,7 +208,7 @@ def test_a_job_runs_on_a_slice_of_the_inventory(
 
 
 def test_a_workflow_applies_the_reviewed_plan(tmp_path: Path, site: Site) -> None:
-    """The check hands its plan to the next node, which applies that plan and no other."""
+    """The review passes its plan to the next node, which applies only that plan."""
     case = CASES["converge"]
     fill(site, case)
     account = Account(site.url, site.token, case.passwords)
@@ -237,16 +237,16 @@ def test_a_workflow_applies_the_reviewed_plan(tmp_path: Path, site: Site) -> Non
 
 FOLDER = repository.ROOT / "extensions" / "ee"
 OURS = "postroom.email"
-#: Names of plugins in expressions: `| a.b.c`, `is a.b.c`, `lookup('a.b.c'`.
+#: Names of plugins in expressions, as in `| a.b.c`, `is a.b.c` or `lookup('a.b.c'`.
 IN_EXPRESSIONS = re.compile(
     r"(?:\|\s*|\bis (?:not )?|(?:lookup|query)\(\s*['\"])(\w+\.\w+)\.\w+(?=[\s(}'\",|)]|$)"
 )
-#: Names of modules, as the keys of tasks.
+#: Names of modules, which are keys of tasks.
 AS_KEYS = re.compile(r"^[ -]+(\w+\.\w+)\.\w+:", re.MULTILINE)
 
 
 def run(folder: Path, *command: str) -> str:
-    """Run a program of the environment and return its output."""
+    """Run a program from the environment, and return its output."""
     program = str(Path(sys.executable).with_name(command[0]))
     done = playbooks.run([program, *command[1:]], playbooks.environment(folder), folder)
     assert done.status == 0, done.output
@@ -264,18 +264,18 @@ def used() -> set[str]:
 
 
 def test_the_image_has_every_collection_in_use() -> None:
-    """It has no other."""
+    """The image contains exactly the collections that are used."""
     rows = repository.read_yaml("extensions/ee/requirements.yml")["collections"]
     listed = {row["name"] for row in rows}
     assert {"ansible.builtin", OURS, "amazon.aws"} <= used()
     assert used() - {"ansible.builtin", OURS} == listed
-    # Collections that the role dns only names as a requirement.
+    # Collections that are only listed as requirements of the role dns.
     needs = repository.read_yaml("roles/dns/vars/main.yml")["__dns_needs"].values()
     assert {need["collection"] for need in needs if "collection" in need} <= listed
 
 
 def test_the_definition_builds(tmp_path: Path) -> None:
-    """ansible-builder makes a build context that installs the collection and its requirements."""
+    """ansible-builder creates a build context that installs the collection and its requirements."""
     built = tmp_path / "ee"
     shutil.copytree(FOLDER, built, ignore=shutil.ignore_patterns("*.gz"))
     run(built, "ansible-galaxy", "collection", "build", str(repository.ROOT))
@@ -285,7 +285,7 @@ def test_the_definition_builds(tmp_path: Path) -> None:
     assert archive.name == f"postroom-email-{repository.read_yaml('galaxy.yml')['version']}.tar.gz"
     steps = (built / "context" / "Containerfile").read_text("utf-8")
     assert "ansible-galaxy collection install --offline" in steps
-    # The definition's own command, where nothing is installed yet, as in the image.
+    # The definition's own command, in a new environment, as in the image.
     definition = yaml.safe_load((built / "execution-environment.yml").read_text("utf-8"))
     (step,) = definition["additional_build_steps"]["append_galaxy"]
     command = step.removeprefix("RUN ").replace("/usr/share/ansible", str(tmp_path))

@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The client of the mail API, with retries and verified writes.
+"""A client for the mail API that retries requests and verifies writes.
 
 If the outcome of a write is unknown, the client sends a GET before it repeats the write. PATCH
 replaces whole lists and the API has no ETag. Edits are therefore applied to a fresh copy and
@@ -35,7 +35,7 @@ _MAX_LIST_ATTEMPTS = 3
 
 #: After one of these errors a write may or may not have taken effect.
 _UNKNOWN_OUTCOME = (errors.ConnectionBroken, errors.ServerFailed, errors.BadAnswer)
-#: Errors of the GET after such a write that explain more than the write's own error.
+#: Errors of the GET after such a write that explain more than the error of the write itself.
 _CONCLUSIVE = (errors.AlreadyExists, errors.NotFound, errors.Rejected)
 
 
@@ -58,11 +58,11 @@ class Client:
 
     @property
     def timeout(self) -> float:
-        """The timeout of all requests together, in seconds."""
+        """The total timeout for all requests, in seconds."""
         return self._pacing.timeout
 
     def time_left(self) -> float:
-        """Return the seconds until the deadline; negative after it."""
+        """Return the seconds until the deadline, or a negative number after it."""
         return self._pacing.time_left()
 
     def now(self) -> float:
@@ -82,7 +82,8 @@ class Client:
         other._pacing = self._pacing.with_timeout(  # noqa: SLF001 - a copy of this object
             seconds, extend_when_throttled=extend_when_throttled
         )
-        # Only its own responses can contain its passwords; redacting thousands is slow.
+        # Only this client's responses can contain its passwords. Redacting thousands of them is
+        # slow.
         other._secrets = list(self._secrets)  # noqa: SLF001
         return other
 
@@ -110,10 +111,10 @@ class Client:
     def check_list(self, names: Collection[Name]) -> None:
         """Check that the service did not silently truncate its list of principals.
 
-        The lists by type are shorter, so a limit on rows cuts off less of them.
+        The list of a single type is shorter, so a limit on rows would cut off fewer principals.
 
         :param names: the names in the list of all principals
-        :raises BadAnswer: a list by type has a name that is not in ``names``
+        :raises BadAnswer: the list of a single type contains a name that is not in ``names``
         """
         by_type = [
             (wire_type, principal.name)
@@ -125,7 +126,7 @@ class Client:
         current = {each.name for each in self.list_principals()} if by_type else set()
         for wire_type, name in by_type:
             if name not in current and self.find(name) is not None:
-                detail = f"the list of type {wire_type} has {name} too"
+                detail = f"the list of type {wire_type} also has {name}"
                 raise _incomplete(endpoints.list_page(), len(names), detail)
 
     def check_api(self) -> None:
@@ -190,7 +191,7 @@ class Client:
             if found != principal:
                 raise _created_differently(call) from None
             raise errors.CreatedMeanwhile(
-                f"{principal.name} was just created by someone else. Run again.", error.failure
+                f"{principal.name} was just created by another client. Run again.", error.failure
             ) from None
         if reply == principal:
             return reply
@@ -253,13 +254,13 @@ class Client:
                         return target, True
                     if secrets:
                         # Passwords can't be read back; writing them again is safe.
-                        error.add("Whether the password was replaced is not known. Run again.")
+                        error.add("It is not known whether the password was replaced. Run again.")
                 attempt = self._pacing.back_off(error, attempt)
             else:
                 return (reply if isinstance(reply, (Mailbox, Forwarder)) else target), True
 
     def wait_to_verify(self, seconds: float, attempt: int = 0) -> None:
-        """Wait until other clients that read before an edit have had time to write.
+        """Wait until other clients that read the list before an edit have had time to write it.
 
         :param seconds: the time between the edit's GET and its PATCH
         """
@@ -288,7 +289,7 @@ class Client:
     def _write(self, call: Call[T], took_effect: Callable[[], bool]) -> T | None:
         """Send a write with retries. If its outcome is unknown, check it before each retry.
 
-        :param took_effect: checks with a GET whether the write took effect
+        :param took_effect: a function that checks with a GET whether the write took effect
         :return: the result, or None if the write took effect but its response was lost
         """
         attempt = 0
@@ -303,7 +304,7 @@ class Client:
                 if is_unknown and may_be_ours and self._read_outcome(error, took_effect):
                     return None
                 if isinstance(error, errors.ConnectionBroken):
-                    error.add("A moment later it had not taken effect; it still may.")
+                    error.add("It had not taken effect a moment later, but it still may.")
                 attempt = self._pacing.back_off(error, attempt)
 
     def _read_outcome(self, error: errors.ServiceError, read: Callable[[], T]) -> T:
@@ -317,8 +318,8 @@ class Client:
             raise
         except errors.ServiceError:
             unsure = type(error)(
-                f"{error} Whether it took effect is not known, because the service does not "
-                "respond. Run again when it does.",
+                f"{error} It is not known whether this took effect, because the service does not "
+                "respond. Run again when it responds.",
                 error.failure,
             )
             unsure.unsure = True
@@ -358,7 +359,7 @@ def result_of(call: Call[T], response: Response, secrets: Sequence[str] = ()) ->
     try:
         return read_result(call, response)
     except InvalidResponse as reason:
-        # Imported here because most requests succeed.
+        # Imported here because most requests succeed and don't need it.
         from .failures import failure_of  # noqa: PLC0415
 
         raise failure_of(call, response, reason, secrets) from None
@@ -377,14 +378,14 @@ def _after_write(name: Name) -> Iterator[None]:
 
 def _created_differently(call: Call[Any]) -> errors.AlreadyExists:
     return errors.AlreadyExists(
-        f"{call.subject} was just created by someone else with other settings. Run again.",
+        f"{call.subject} was just created by another client with other settings. Run again.",
         errors.Failure("AlreadyExists", None, call.method, call.path, ""),
     )
 
 
 def _incomplete(call: Call[Any], count: int, detail: str) -> errors.BadAnswer:
     return errors.BadAnswer(
-        f"The service's list of principals is incomplete: it has {count}, but {detail}. "
+        f"The service's list of principals is incomplete: it has {count} entries, but {detail}. "
         "Run again; if the error persists, ask the operator of the service.",
         errors.Failure("BadAnswer", 200, call.method, call.path, f"{count} principals, {detail}"),
     )

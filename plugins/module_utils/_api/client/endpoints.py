@@ -4,9 +4,9 @@
 
 """The six calls of the mail API: their requests and the functions that parse the responses.
 
-The functions tolerate deviations from the contract that real servers have: envelopes, a single
+The functions tolerate the ways in which real servers deviate from the contract: envelopes, a single
 string instead of a list, missing keys, and names instead of objects. The result of a write is None
-if the response contains no principal; the client then sends a GET.
+if the response contains no principal. The client then sends a GET.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ WIRE_TYPES = ("domain", "individual")
 
 
 class InvalidResponse(ValueError):
-    """The body is JSON, but not in the format that the call expects. The text is the reason."""
+    """The body is JSON, but not in the expected format. The error's text states the reason."""
 
 
 class ErrorResponse(InvalidResponse):
@@ -47,7 +47,7 @@ class Call(Generic[T]):
     """An HTTP request and the function that parses its response.
 
     :param subject: the name of the principal or domain, or None for lists
-    :param read: returns the result from the decoded body
+    :param read: a function that returns the result, given the decoded body
     :param secrets: the values to redact from messages about this call
     """
 
@@ -93,7 +93,7 @@ def get(name: Name) -> Call[Principal]:
     def read(body: Any) -> Principal:
         principal = read_principal(body)
         if principal.name != name:
-            raise InvalidResponse(f"it is about {principal.name}")
+            raise InvalidResponse(f"it describes {principal.name}")
         return principal
 
     return Call("GET", _path_of(name), name, read)
@@ -137,7 +137,7 @@ def delete(name: Name) -> Call[None]:
 
     def read(body: Any) -> None:
         if isinstance(body, dict) and body.get("success") is False:
-            raise InvalidResponse("it reports no success")
+            raise InvalidResponse("it does not report success")
 
     return Call("DELETE", _path_of(name), name, read)
 
@@ -240,7 +240,7 @@ def _segment(name: Name) -> str:
 def _settings(principal: Principal) -> dict[str, Any]:
     """Return a principal's changeable fields in the API's format, without passwords."""
     name = principal.name
-    # The primary address comes first in the contract.
+    # In the API's contract, the primary address comes first.
     settings = {"emails": [name.key, *_keys(principal.addresses - {name})]}
     if isinstance(principal, Forwarder):
         settings["members"] = _keys(principal.members)
@@ -277,7 +277,7 @@ def describe(call: Call[Any]) -> str:
 
 
 def decode(body: bytes) -> tuple[Any, str | None]:
-    """Return (value, None) for JSON, (None, text) for other bodies, (None, None) if empty."""
+    """Return (value, None) for JSON, (None, text) for other text, or (None, None) if empty."""
     if not body.strip():
         return None, None
     try:

@@ -35,10 +35,10 @@ _CODES = ("notFound", "fieldAlreadyExists", "fieldMissing", "unsupported", "asse
 _DETAIL_KEYS = ("detail", "details", "reason", "message", "title", "error")
 
 _IN_USE = (
-    "It is in use, by another tenant or since a moment ago. Choose another name or address, "
-    "or ask the operator of the service."
+    "It is already in use, perhaps by another tenant. Choose another name or address, or ask the "
+    "operator of the service."
 )
-_NOT_THE_API = "This does not look like the mail API. Check api_url and any proxy in front of it:"
+_NOT_THE_API = "This does not look like the mail API (check api_url and any proxy in front of it):"
 _REJECTED = "The service refuses to do this."
 _BY_PROXY = (
     "This does not look like the mail API. A proxy or firewall in front of it has probably refused "
@@ -58,7 +58,7 @@ def failure_of(
 ) -> errors.ServiceError:
     """Return the exception for a response from which no result could be read.
 
-    :param reason: why no result could be read
+    :param reason: the reason why no result could be read
     :param secrets: values to redact, in addition to the call's own
     """
     body, text = decode(response.body)
@@ -68,7 +68,7 @@ def failure_of(
         kind, advice = _classify(call, response, body, text)
     wait = _retry_after(response.headers)
     if wait is not None:
-        advice = f"It asks to wait {wait:.0f} s. {advice}"
+        advice = f"The service requests a pause of {wait:.0f} s. {advice}"
     # A server may include passwords or their hashes in a principal.
     content = body.get("data", body) if isinstance(body, dict) else None
     stored = content.get("secrets") if isinstance(content, dict) else None
@@ -119,7 +119,7 @@ def _by_code(call: Call[Any], body: Any, code: Any) -> tuple[type[errors.Service
     item = body.get("item") if isinstance(body, dict) else None
     is_about_subject = item is None or (isinstance(item, str) and read_name(item) == call.subject)
     if call.method != "POST" and is_about_subject:
-        return errors.NotFound, "Check the spelling and the token's tenant."
+        return errors.NotFound, "Check the spelling, and which tenant the token belongs to."
     return errors.Rejected, _REJECTED
 
 

@@ -32,11 +32,12 @@ _BUSY_PERIOD = 8.0
 class Pacing:
     """The deadline, the retries and the rate limit of one task. Threads may share it.
 
-    :param timeout: the timeout of all requests together, in seconds from now
-    :param retries: how often one request may be repeated
-    :param clock: returns the current time in seconds
-    :param sleep: waits for a number of seconds; the default also returns if the task is cancelled
-    :param rng: returns a random number between 0 and 1
+    :param timeout: the total timeout for all requests, in seconds from now
+    :param retries: the maximum number of times that one request is repeated
+    :param clock: a function that returns the current time in seconds
+    :param sleep: a function that waits for a number of seconds; the default one also returns if the
+        task is cancelled
+    :param rng: a function that returns a random number between 0 and 1
     :raises InvalidInput: timeout or retries is out of range
     """
 
@@ -75,11 +76,11 @@ class Pacing:
         return other
 
     def cancel(self) -> None:
-        """End all waits and forbid further requests, here and in all copies."""
+        """End all waits and forbid further requests, in this policy and all its copies."""
         self._cancelled.set()
 
     def time_left(self) -> float:
-        """Return the seconds until the deadline; negative after it."""
+        """Return the seconds until the deadline, or a negative number after it."""
         return self._deadline - self.clock()
 
     def sleep(self, seconds: float) -> None:
@@ -122,11 +123,11 @@ class Pacing:
 class RateLimit:
     """A rate limit for all threads of a task that adapts to the service's 429 responses.
 
-    A 429 in one thread pauses all of them. After the pause, requests are sent at an interval that
-    grows with each further 429 and shrinks with each success. It settles where about one request
-    in three is throttled.
+    A 429 in one thread pauses all threads. After the pause, requests are sent at an interval that
+    grows with each further 429 and shrinks with each success. The interval settles at a value at
+    which about one request in three is throttled.
 
-    :param clock: returns the current time in seconds
+    :param clock: a function that returns the current time in seconds
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:

@@ -24,15 +24,15 @@ from urllib.request import getproxies, proxy_bypass
 from .. import errors
 from .endpoints import Call, Response, describe
 
-#: Far more than the list of any tenant needs.
+#: Far more than any tenant's list needs.
 _MAX_RESPONSE_BYTES = 256 * 1024 * 1024
-#: The operations for which httpx takes a timeout.
+#: The operations for which httpx accepts a timeout.
 _TIMEOUTS = ("connect", "read", "write", "pool")
 _API_PATH = re.compile("/api(/(principal|dns)(/.*)?|/v[0-9]+)?/?$")
 
 
 def import_httpx() -> Any:
-    """Import httpx without its command line, which imports click, rich and pygments.
+    """Import httpx without its command-line interface, which needs click, rich and pygments.
 
     :raises ImportError: httpx is not installed
     """
@@ -47,7 +47,7 @@ def import_httpx() -> Any:
     return httpx
 
 
-#: OpenSSL's error codes for a certificate of another host name or IP address.
+#: OpenSSL's error codes for a certificate that belongs to another host name or IP address.
 OTHER_HOST = (62, 64)
 
 
@@ -56,11 +56,11 @@ class _DeadlineExpired(Exception):
 
 
 class _DeadlineBackend:
-    """A wrapper for httpx's network backend or a stream, whose operations share one deadline.
+    """A wrapper around httpx's network backend or a stream, with one deadline for all operations.
 
-    httpx has a timeout for each network operation but none for the request, so a server that sends
-    its headers byte by byte could block a request forever. If a later httpx has no such backend,
-    its own timeouts remain.
+    httpx has a timeout for each network operation but none for the whole request, so a server that
+    sends its headers byte by byte could block a request forever. If a later version of httpx has no
+    such backend, only httpx's own timeouts apply.
     """
 
     def __init__(self, inner: Any, time_left: Callable[[], float]) -> None:
@@ -119,11 +119,12 @@ class _Connection:
 class Transport:
     """A transport that sends calls to one service with one token.
 
-    :param base_url: the URL of the service, such as ``https://mail.example.com``; may have a path
-    :param token: the bearer token, which errors and representations never contain
-    :param verify: verify the service's certificate
+    :param base_url: the URL of the service, such as ``https://mail.example.com``, with or without a
+        path
+    :param token: the bearer token, which never appears in errors or representations
+    :param verify: whether to verify the service's certificate
     :param ca_path: a PEM file of the certificate authorities to trust instead of the system's
-    :param trust_env: use ``HTTP_PROXY``, ``HTTPS_PROXY`` and ``NO_PROXY``
+    :param trust_env: whether to use ``HTTP_PROXY``, ``HTTPS_PROXY`` and ``NO_PROXY``
     :raises InvalidInput: the URL, the token or the file can't be used
     :raises ImportError: httpx is not installed
     """
@@ -141,8 +142,8 @@ class Transport:
         self._base_url = self._checked_url(base_url)
         if not token.isascii() or not token.isprintable() or " " in token or not token:
             raise errors.InvalidInput(
-                "api_token: it is empty or has spaces, line breaks or non-ASCII characters. "
-                "Set only the token, as the service issued it."
+                "api_token: it is empty or contains spaces, line breaks or non-ASCII characters. "
+                "Set it to exactly the token that the service issued."
             )
         self._token = token
         self._headers = [
@@ -205,8 +206,9 @@ class Transport:
         return Response(response.status_code, names, content, self._next_path(call, response))
 
     def _connect(self) -> _Connection:
-        # A client decides by NO_PROXY whether to use a proxy. Without proxies a transport alone is
-        # used, because a client's cookies, redirects and authentication take time.
+        # An httpx client checks NO_PROXY to decide whether to use a proxy. Without proxies, a
+        # transport is used on its own, because a client spends time on cookies, redirects and
+        # authentication.
         has_proxy = self._trust_env and self._environment_proxy() is not None
         kind = self._httpx.Client if has_proxy else self._httpx.HTTPTransport
         try:
@@ -244,14 +246,14 @@ class Transport:
         if not is_here:
             shown = errors.redact(target, self.secrets)
             raise errors.BadAnswer(
-                f"The next page of the list is at {shown}, another origin, where the token is not "
-                "sent. Set api_url to the URL that the service itself uses.",
+                f"The next page of the list is at {shown}. This is another origin, to which the "
+                "token is not sent. Set api_url to the URL that the service itself uses.",
                 self._failure("BadAnswer", call, f"next page at {shown}"),
             )
         return str(url.raw_path.decode("ascii")).removeprefix(urlsplit(self._base_url).path)
 
     def _translated(self, error: Exception, call: Call[Any], timeout: float) -> Exception:
-        """Return this package's exception for one of httpx's."""
+        """Convert an exception from httpx to one of this package's exceptions."""
         httpx = self._httpx
         not_connected = (
             httpx.ConnectError,
@@ -347,10 +349,10 @@ class Transport:
         end = _API_PATH.search(parts.path)
         if end:
             raise errors.InvalidInput(
-                f"api_url: drop {end.group()} from the end of {text!r}. The modules add the path "
-                "of the API themselves."
+                f"api_url: remove {end.group()} from the end of {text!r}. The modules add the "
+                "path of the API themselves."
             )
-        # geturl() writes the scheme in lower case, which the choice of TLS relies on.
+        # The check for https: relies on geturl(), which returns the scheme in lower case.
         url = parts.geturl().rstrip("/")
         try:
             usable = bool(self._httpx.URL(url).host)
@@ -371,7 +373,7 @@ def tls_context(ca_path: str | None, *, verify: bool) -> ssl.SSLContext:
     except (OSError, ssl.SSLError) as error:
         reason = getattr(error, "strerror", None) or "it has no certificate in PEM format"
         raise errors.InvalidInput(
-            f"ca_path: {ca_path} can't be used ({reason}). Set a readable file of certificates."
+            f"ca_path: {ca_path} can't be used ({reason}). Set it to a readable PEM file."
         ) from None
     if not verify:
         context.check_hostname = False

@@ -4,7 +4,8 @@
 
 """Decide whether a record set contains a wanted record and, if not, how to edit it.
 
-Used to verify and to publish records. Records of other services are kept byte for byte.
+This code is used both to verify and to publish records. Records of other services are kept byte for
+byte.
 """
 
 from __future__ import annotations
@@ -173,7 +174,8 @@ def _compare_mx(wanted: WantedRecord, mx: Mx, values: Values) -> Comparison:
     foreign = sorted(each for each in found if each not in wanted.all_values)
     null = [each for each in foreign if not each.exchange]
     moved = [each for each in foreign if each.exchange == mx.exchange]
-    # Other hosts get mail if their priority comes first or none of the service's is published.
+    # Other hosts get mail if their priority is at least as good as the service's, or if none of the
+    # service's hosts is published.
     first = min(each.priority for each in wanted.all_values if isinstance(each, Mx))
     is_reached = any(each in found for each in wanted.all_values)
     rivals = [each for each in foreign if not is_reached or each.priority <= first]
@@ -235,7 +237,7 @@ def _compare_spf(wanted: WantedRecord, values: Values) -> Comparison:
 
 
 def _compare_dkim(wanted: WantedRecord, wanted_key: Txt, values: Values) -> Comparison:
-    """Compare the keys of a selector, which must have one. Keep an equivalent form of the key."""
+    """Compare the keys of a selector, which must have one. A key in an equivalent form is kept."""
     others = [value for value in wanted.all_values if value != wanted_key]
     texts = [v for v in values if isinstance(v, Txt) and v not in others]
     keys = [value for value in texts if value.text == wanted.text or dkim.is_key(value.text)]
@@ -254,7 +256,7 @@ def _compare_dkim(wanted: WantedRecord, wanted_key: Txt, values: Values) -> Comp
 
 
 def _without_spf(wanted: str, values: Values) -> Removal:
-    """Remove the service's terms from all SPF records, and delete its own SPF record."""
+    """Remove the service's terms from all SPF records, and delete records identical to its own."""
     change = warning = ""
     for value in [v for v in values if isinstance(v, Txt) and spf.is_spf(v.text)]:
         try:

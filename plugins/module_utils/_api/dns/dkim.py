@@ -49,11 +49,11 @@ def same_key(one: str, other: str) -> bool:
 
 
 def problem(wanted: str, text: str) -> tuple[str, dict[str, object]] | None:
-    """Return why a published text is not the wanted key.
+    """Return the reason why a published text is not the wanted key.
 
     Spaces, the order of tags and tags without effect are ignored.
 
-    :returns: a code of ``messages`` and its parameters, or None if the text is the key
+    :returns: a code in ``messages`` and its parameters, or None if the text is the key
     """
     asked, tags = parse_tags(wanted) or {}, parse_tags(text)
     if text == wanted or (tags and same_key(wanted, text) and _applies_to_mail(tags)):

@@ -12,7 +12,7 @@ An item is a record or a record set. It has a ``type`` and
 * ``priority``, if the values of an MX record don't include it;
 * optionally ``ttl``.
 
-Empty items and items with other types than MX, TXT and CNAME are ignored.
+Empty items and items of types other than MX, TXT and CNAME are ignored.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..errors import InvalidInput
 from .notations import Escapes, as_rdata, checked_ttl, read_rdata
 from .record_sets import Key, Mx, RecordSet, Redirection, Txt, Value
 
-#: The TTL in seconds of sets without one.
+#: The TTL, in seconds, of record sets that don't specify one.
 DEFAULT_TTL = 3600
 
 _NAMES = ("fqdn", "name", "record")
@@ -34,10 +34,10 @@ _VALUES = ("record_values", "values", "value", "content", "records", "resource_r
 class ParsedSets(NamedTuple):
     """Record sets, with the details that are needed to write them back.
 
-    :param sets: the record sets by name and type
-    :param redirections: the CNAME records by name
-    :param spelling: the original notation of values, by name, type and value
-    :param comments: the comments on values, by name, type and value
+    :param sets: the record sets, keyed by name and type
+    :param redirections: the CNAME records, keyed by name
+    :param spelling: the original notation of values, keyed by name, type and value
+    :param comments: the comments on values, keyed by name, type and value
     :param escapes: the notation of escaped bytes in the values
     """
 
@@ -48,14 +48,14 @@ class ParsedSets(NamedTuple):
     escapes: Escapes
 
     def spelled(self, record_set: RecordSet) -> list[str]:
-        """Return a set's values in their original notation, and new ones as in a zone file."""
+        """Return a set's values in their original notation, or as in a zone file if new."""
         return [
             self.spelling.get((*record_set.key, one)) or as_rdata(one, self.escapes)
             for one in record_set.values
         ]
 
     def commented(self, record_set: RecordSet) -> list[str | None]:
-        """Return the comment, or None, on each value of a set."""
+        """Return the comment on each value of a set, or None for values without a comment."""
         return [self.comments.get((*record_set.key, value)) for value in record_set.values]
 
 
@@ -68,10 +68,10 @@ def read_record_sets(
 ) -> ParsedSets:
     """Read record sets from plain data, merging items with the same name and type.
 
-    :param ttl: the TTL in seconds of sets without one
+    :param ttl: the TTL, in seconds, of record sets that don't specify one
     :param names: read only the records at these names
     :param escapes: the notation of escaped bytes in the values
-    :param what: how messages name the data
+    :param what: the name of the data in messages
     :raises InvalidInput: the data does not have the format described above
     """
     found = ParsedSets({}, {}, {}, {}, escapes)
@@ -119,7 +119,7 @@ def _values(item: Mapping[str, Any], kind: str, where: str) -> Iterator[tuple[st
     """Yield the values of an item as strings, each with its comment or None."""
     values = next((item[key] for key in _VALUES if item.get(key) is not None), None)
     if values is None:
-        raise InvalidInput(f"{where}: the values are missing. Set them as values.")
+        raise InvalidInput(f"{where}: the values are missing. Set the key 'values'.")
     priority = item.get("priority") if kind == "MX" else None
     for value in as_list(values, f"{where}: values"):
         text, comment = value, None
@@ -139,7 +139,7 @@ def _values(item: Mapping[str, Any], kind: str, where: str) -> Iterator[tuple[st
 def as_list(data: Any, what: str) -> list[Any]:
     """Return data as a list, wrapping a string or a mapping. The items are not checked.
 
-    :param what: how messages name the data
+    :param what: the name of the data in messages
     :raises InvalidInput: the data is not a list, a string or a mapping
     """
     if isinstance(data, (Mapping, str)):
@@ -160,7 +160,7 @@ def _mappings(data: Any, what: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def read_ttl(ttl: Any, where: str) -> int | None:
-    """Return a TTL in seconds, which some modules return as a string.
+    """Return a TTL in seconds as a number, because some modules return a string.
 
     :raises InvalidInput: it is not a number or is out of range
     """
@@ -175,7 +175,7 @@ def read_ttl(ttl: Any, where: str) -> int | None:
 def read_text(data: Any, what: str) -> str:
     """Return the text of a TXT value, which may be quoted as in a zone file.
 
-    :param what: how messages name the value
+    :param what: the name of the value in messages
     :raises InvalidInput: the value is not a string or its quoting is invalid
     """
     value = read_rdata("TXT", data) if isinstance(data, str) else None

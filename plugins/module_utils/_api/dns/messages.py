@@ -2,10 +2,10 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The messages of DNS verdicts, changes, refusals and warnings, by code.
+"""The messages for DNS verdicts, changes, refusals and warnings, keyed by code.
 
-Other modules choose the code and the parameters. The failures of servers and resolvers have their
-texts where they occur: in ``query.py``, ``resolver.py`` and ``update.py``.
+Other modules only choose the code and the parameters. The texts for failures of servers and
+resolvers are where these occur, in ``query.py``, ``resolver.py`` and ``update.py``.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ Params = Mapping[str, object]
 
 _MISSING = ("there is no {noun} record at {name}", "At {name}, add the record {record}")
 _NAMESERVERS = "Check the option nameservers or, if it is not set, the delegation of {domain}."
-_REPLACE = "At {name}, replace the published key by the record {record}"
+_REPLACE = "At {name}, replace the published key with the record {record}"
 #: The detail (a clause) and the remedy (a sentence) of each verdict.
 VERDICTS: dict[str, tuple[str, str]] = {
-    "present": ("the record is there", ""),
+    "present": ("the record is published", ""),
     "mx_missing": _MISSING,
     "spf_missing": _MISSING,
     "dkim_missing": _MISSING,
     "txt_missing": _MISSING,
     "mx_null": (
-        "a null MX record (0 .) at {name} declares that it accepts no mail",
+        "a null MX record (0 .) at {name} declares that the domain accepts no mail",
         "At {name}, remove {others}{add}",
     ),
     "mx_priority": (
@@ -39,16 +39,16 @@ VERDICTS: dict[str, tuple[str, str]] = {
     "mx_rivals": ("mail for {name} goes to {hosts}", "At {name}, remove {others}{add}"),
     "spf_incomplete": (
         "the SPF record at {name} lacks {terms}",
-        "At {name}, replace the SPF record by TXT {proposal}",
+        "At {name}, replace the SPF record with TXT {proposal}",
     ),
     "spf_several": (
-        "there are {number} SPF records, and receivers then ignore all of them",
-        "Keep one of them, with the terms that you need of the others.",
+        "there are {number} SPF records, so receivers ignore all of them",
+        "Merge the terms that you need into one of them, and remove the others.",
     ),
     "spf_invalid": ("{problem}", "Correct or remove that term of the SPF record."),
     "spf_contradicts": (
         "the SPF record has {term}, but the service requires {ours}",
-        "Replace {term} by {ours} in the SPF record, or remove {term}.",
+        "Replace {term} with {ours} in the SPF record, or remove {term}.",
     ),
     "spf_modifier": (
         "the service requires {term}, which can't be merged into an SPF record",
@@ -66,7 +66,7 @@ VERDICTS: dict[str, tuple[str, str]] = {
     "dkim_other_key": ("another DKIM key is published at {name}", _REPLACE),
     "dkim_revoked": ("the DKIM key at {name} is revoked: its tag p is empty", _REPLACE),
     "dkim_truncated": (
-        "the DKIM key at {name} was cut after {found} of {expected} characters",
+        "the DKIM key at {name} was cut off after {found} of {expected} characters",
         "At {name}, enter the whole text, in strings of at most 255 characters: {record}",
     ),
     "dkim_quoted": (
@@ -74,12 +74,12 @@ VERDICTS: dict[str, tuple[str, str]] = {
         "At {name}, enter the text without them: the DNS provider adds the quoting. {record}",
     ),
     "wildcard": (
-        "nothing is published at {name} itself: a wildcard record answers",
+        "nothing is published at {name} itself: a wildcard record answers instead",
         "At {name}, add the record {record}",
     ),
     "elsewhere": (
-        "{redirection}, so {name} can't hold the record, and it is not published there",
-        "At {name}, add {record} after deleting the record at {owner}, or publish a key there.",
+        "{redirection}, so {name} itself can't hold the record",
+        "Delete the record at {owner} and add {record} at {name}, or publish a key at the target.",
     ),
     "unresolved": (
         "reports that {redirection}, and no resolver found the records there",
@@ -95,10 +95,10 @@ VERDICTS: dict[str, tuple[str, str]] = {
     "no_nameservers": ("{problem}", "{how}"),
     "servers_disagree": (
         "{detail}",
-        "Wait until {outdated} has the zone of {current}, or fix the transfer between them.",
+        "Wait until {outdated} has the zone data of {current}, or fix the transfer between them.",
     ),
     "dnssec": (
-        "it is published, but {servers} rejects its DNSSEC signatures, and so do mail servers",
+        "it is published, but {servers} rejects its DNSSEC signatures, and mail servers do so too",
         "Sign the zone of {name} again, or replace or remove the DS record at its registrar.",
     ),
 }
@@ -108,21 +108,21 @@ REASONS = {
     "mx_missing": "it lacks the mail server {host} (priority {priority})",
     "spf_missing": "it lacks the SPF record",
     "dkim_missing": "it lacks the DKIM key",
-    "txt_missing": "it lacks a text of the service",
+    "txt_missing": "it lacks a TXT record of the service",
     "mx_priority": "its mail server {host} has priority {found} instead of {priority}",
-    "mx_repeated": "its mail server {host} has priority {found} besides {priority}",
+    "mx_repeated": "its mail server {host} has priority {found} in addition to {priority}",
     "spf_incomplete": "its SPF record lacks {terms}",
     "dkim_other_key": _OTHER_KEY,
     "dkim_revoked": _OTHER_KEY,
     "dkim_truncated": _OTHER_KEY,
     "dkim_quoted": _OTHER_KEY,
-    "dkim_several": "it has other DKIM keys beside the service's",
+    "dkim_several": "it has other DKIM keys in addition to the service's",
     "ttl": "its TTL is {found} seconds instead of {wanted}",
     "mx_withdrawn": "the mail server {host} (priority {priority}) is withdrawn",
     "spf_withdrawn": "the SPF record is withdrawn",
     "spf_terms_withdrawn": "the service's terms are withdrawn from its SPF record",
     "dkim_withdrawn": "the service's DKIM key is withdrawn",
-    "txt_withdrawn": "a text of the service is withdrawn",
+    "txt_withdrawn": "a TXT record of the service is withdrawn",
 }
 #: Refusals, warnings and advice.
 _TEXTS = {
@@ -132,17 +132,17 @@ _TEXTS = {
     "servers answer, because records of others could be lost.",
     "ambiguous_set": "{set}: the name servers disagree: {one} has other records than {other}. "
     "Verify again once they agree.",
-    "kept_elsewhere": "{set} is left alone: {redirection}. Delete the service's record there.",
+    "kept_elsewhere": "{set} is not changed: {redirection}. Delete the service's record there.",
     "mx_kept": "{host} (priority {priority}) is kept and {effect}. Remove its MX record if you "
     "don't want that.",
     "mx_first": "gets the mail first",
-    "mx_share": "gets a part of the mail",
+    "mx_share": "gets part of the mail",
     "mx_backup": "gets mail while the service can't be reached",
     "wildcard": "{name} gets {types} records from a wildcard, which no longer applies once the "
-    "name has records of its own. Add those that you need at {name}.",
-    "spf_kept": "the SPF record stays as it is. {problem}",
-    "left_alone": "Publishing leaves this record alone and publishes the others.",
-    "unsure": "Whether {names} was written is not known. Run again.",
+    "name has records of its own. If you need these records, add them at {name}.",
+    "spf_kept": "the SPF record is not changed. {problem}",
+    "left_alone": "This record is not changed; the others are published.",
+    "unsure": "It is not known whether {names} was written. Run again.",
     "spf_merge_rejected": "With the service's terms, receivers would reject {record}: {why}. "
     "First {how}.",
     "spf_already_rejected": "Receivers reject {record}: {why}. Fix it: {how}.",
@@ -150,11 +150,11 @@ _TEXTS = {
     "than the {most} that receivers allow: no resolver answered for {names}.",
     "no_dnspython": "The DNS look-ups of {record} were not counted. Install dnspython.",
     # The reasons why receivers reject an SPF record, and the remedies, as clauses.
-    "bad_include": "remove the term that leads there, or ask its owner to fix that record",
-    "too_many_lookups": "it takes more than {most} DNS look-ups ({terms})",
-    "fewer_lookups": "remove the terms that you do not need, or replace include, a and mx by ip4 "
-    "and ip6",
-    "too_many_voids": "{number} of its DNS look-ups find nothing, and {most} may",
+    "bad_include": "remove the term that leads to this, or ask the owner of that record to fix it",
+    "too_many_lookups": "it needs more than {most} DNS look-ups ({terms})",
+    "fewer_lookups": "remove the terms that you do not need, or replace include, a and mx with "
+    "ip4 and ip6",
+    "too_many_voids": "{number} of its DNS look-ups find nothing, but at most {most} may",
     "fewer_voids": "remove the terms whose domains no longer exist",
     # Waiting
     "progress": "{domain}: {present} of {number} records are published, {lacking}; retrying for "
@@ -186,7 +186,7 @@ def reason(code: str, params: Params) -> str:
 
 
 def text(code: str, **params: object) -> str:
-    """Return a refusal, a warning, a piece of advice or a part of one."""
+    """Return the text of a refusal, a warning or advice, or a part of such a text."""
     return _TEXTS[code].format(**params)
 
 

@@ -20,13 +20,13 @@ from .record_sets import MAX_STRING, Mx, RecordSet, Txt, Value, fqdn_of, txt, tx
 Escapes = Literal["decimal", "octal"]
 
 _MX = re.compile(r"(\d{1,5})\s+([!-~]+)", re.ASCII)
-# A string in a zone file, quoted or a single word, and one byte within it.
+# A string in a zone file, which is quoted or a single word, and one byte within a string.
 _STRING = re.compile(r'(?:"((?:[^"\\]|\\.)*)"|((?:[^"\\\s]|\\.)+)(?=\s|$))\s*', re.DOTALL)
 _BYTE = re.compile(rb"\\(\d{3})|\\(.)|([^\\])", re.DOTALL)
 
 
 def as_rdata(value: Value, escapes: Escapes = "decimal") -> str:
-    """Return a value as in a zone file, with absolute names and quoted strings."""
+    """Return a value in zone file notation, with absolute names and quoted strings."""
     if isinstance(value, Mx):
         return f"{value.priority} {value.exchange}."
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 
 
-"""Query all authoritative servers of a domain, and resolvers, for its records."""
+"""Query all authoritative servers of a domain, and the resolvers, for the domain's records."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ class Servers(NamedTuple):
     """The servers to query.
 
     :param nameservers: the authoritative servers; if empty, the resolvers find those of each name
-    :param resolvers: the resolvers. If empty, the system's are used; they verify records only if
-        ``nameservers`` is also empty, because given name servers may not be the public ones.
-    :param timeout: the seconds for one query to one server
+    :param resolvers: the resolvers; if empty, the system's. The system's resolvers are used to
+        verify records only if ``nameservers`` is also empty, because given name servers may not be
+        the public ones.
+    :param timeout: the timeout of one query to one server, in seconds
     """
 
     nameservers: tuple[Server, ...]
@@ -57,7 +58,7 @@ class Observation(NamedTuple):
     :param wildcard: the answer of one of these servers for a random sibling name, which can only
         come from a wildcard, or None
     :param resolved: the answer of each resolver
-    :param problem: why the name servers could not be found, or None
+    :param problem: the error if the name servers could not be found, or None
     """
 
     answers: tuple[Answer, ...] = ()
@@ -79,7 +80,7 @@ def comes_from_wildcard(answer: Answer, wildcard: Answer | None) -> bool:
 
 
 class Observer:
-    """A client of the servers, which returns their failures as answers."""
+    """A client that queries the servers and returns their failures as answers."""
 
     def __init__(self, servers: Servers) -> None:
         self._given, resolvers, self._timeout = servers
@@ -126,10 +127,10 @@ class Observer:
             return "", (), error
 
     def _ask(self, wanted: WantedRecord, server: Server, zone: str) -> Answer:
-        """Query a server, and the resolvers if the name is redirected."""
+        """Query a server, and also the resolvers if the name is redirected."""
         answer = query(server, wanted.name, wanted.type, timeout=self._timeout, zone=zone)
         redirection = answer.redirection
-        # A domain can't be an alias. The name of a key can, even of a name in another zone.
+        # A domain can't be an alias. The name of a DKIM key can, even for a name in another zone.
         if redirection is None or answer.values or wanted.name == wanted.domain:
             return answer
         if redirection.type == "NS" and not redirection.owner.endswith(f".{wanted.domain}"):
@@ -142,7 +143,7 @@ class Observer:
         )
 
     def _probe(self, wanted: WantedRecord, seen: Observation, zone: str) -> Answer | None:
-        """Return a wildcard's answer, if one matches a name that lacks the record, or None."""
+        """Return the answer of a wildcard that matches a name without the record, or None."""
         answered = [answer for answer in seen.answers if answer.kind == "answered"]
         suspects = [answer for answer in answered if answer.values or answer.alias]
         compared = [compare(wanted, answer.values).status for answer in answered]

@@ -5,8 +5,8 @@
 """Plan, publish and withdraw the service's record sets without changing other records.
 
 The prerequisites of an update are the records that were read. If another client has changed them,
-the server rejects the update, and the records are read and the changes planned again. It is
-therefore safe to repeat an update whose response was lost.
+the server rejects the update. The records are then read again, and the changes are planned again.
+It is therefore safe to repeat an update whose response was lost.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CurrentSets = Mapping[Key, RecordSet]
 Redirections = Mapping[str, Redirection]
 
 _FIRST_BACKOFF, _MAX_BACKOFF, _MAX_ATTEMPTS = 0.05, 2.0, 40
-#: The seconds for all queries about SPF records.
+#: The timeout for all queries about SPF records, in seconds.
 _SPF_TIMEOUT = 10.0
 
 
@@ -70,8 +70,8 @@ class RecordPlan(NamedTuple):
     """The planned or applied changes.
 
     :param changes: at most one change for each record set, in the service's order
-    :param warnings: warnings, such as about other records that may conflict
-    :param refused: the reasons why incomplete record sets are not changed, by key
+    :param warnings: warnings, for example about other records that may conflict
+    :param refused: the reasons why incomplete record sets are not changed, keyed by name and type
     """
 
     changes: tuple[SetChange, ...] = ()
@@ -117,8 +117,8 @@ def plan_presence(
     :param current: the current record sets by name and type
     :param redirections: the redirections by name; redirected names can't hold records
     :param at_target: the TXT records at the targets of redirected names, as far as they are known.
-        If the service's key is among them, it counts as published
-    :param ask: looks up the names in SPF records; None if dnspython is missing
+        If the service's key is among them, it counts as published.
+    :param ask: a function that looks up the names in SPF records, or None if dnspython is missing
     :raises Refused: the domain's owner must decide; the message lists all problems
     """
     problems: list[str] = []
@@ -255,7 +255,7 @@ def publish(
 
     :param absent: withdraw the record sets instead
     :param dry_run: only read and plan
-    :param ask: looks up names that may be outside the server's zones
+    :param ask: a function that looks up names, which may be outside the server's zones
     :raises Refused: the domain's owner must decide; nothing was written
     :raises TooExpensive: an SPF record was not changed; the other records were written
     :raises NameServerError: the server failed; ``done`` lists the changes that were applied
@@ -278,11 +278,12 @@ class _Publisher:
     ) -> None:
         self._wanted = wanted
         self._server = server
-        # limited() caches, because attempts repeat queries. Half of the time is left for writing.
+        # limited() caches results, because retries repeat queries. Half of the time is kept for
+        # writing.
         self._ask = limited(ask, min(_SPF_TIMEOUT, server.time_left() / 2))
         self._absent = absent
         self._done: dict[Key, SetChange] = {}
-        #: The changes of updates without a response.
+        #: The changes whose updates received no response.
         self._unsure: dict[Key, SetChange] = {}
         self._zones: dict[str, str] = {}
         self._delegations: dict[str, Redirection] = {}
@@ -348,11 +349,11 @@ class _Publisher:
                 if isinstance(error, errors.ZoneChanged):
                     lost_races.append(error)
                 elif lost_races and not self._unsure and time.monotonic() >= self._server.until:
-                    # Other clients caused the failure, not the query that timed out last.
+                    # The cause is the other clients' changes, not the query that timed out last.
                     raise lost_races[-1] from None
                 final = isinstance(error, (errors.KeyRefused, errors.UpdateRefused))
                 retry = isinstance(error, errors.ZoneChanged) or self._unsure
-                # The random pause separates publishers that invalidate each other's plans.
+                # The random pause keeps publishers from invalidating each other's plans repeatedly.
                 backoff = min(_MAX_BACKOFF, _FIRST_BACKOFF * 2**attempt)
                 pause = backoff * (0.5 + random.random())  # noqa: S311 - no secret
                 attempt += 1
@@ -369,7 +370,7 @@ class _Publisher:
     def _write(self, changes: Sequence[SetChange]) -> None:
         """Send one update for each zone."""
         planned = {change.subject.key for change in changes}
-        # An update without a response was applied if its changes are not planned again.
+        # If the changes of an update without a response are not planned again, it was applied.
         self._note([change for key, change in self._unsure.items() if key not in planned])
         by_zone: dict[str, list[SetChange]] = {}
         for change in changes:

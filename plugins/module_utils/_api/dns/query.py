@@ -4,9 +4,9 @@
 
 """Query one authoritative server or resolver.
 
-No behaviour of a server raises an exception. Only a complete answer to the query, from a resolver
-or a server that is authoritative for the name, has the kind ``answered``. Every other result has
-its own kind and is never mistaken for missing records.
+A server that misbehaves never causes an exception. Only a complete answer to the query, from a
+resolver or a server that is authoritative for the name, has the kind ``answered``. Every other
+result has its own kind and is never mistaken for missing records.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from dns.name import Name
     from dns.rrset import RRset
 
-#: ``answered``: the name certainly has these records, or none. All other kinds prove nothing:
+#: ``answered``: the name is known to have these records, or none. All other kinds prove nothing:
 #: ``silent`` (no answer in time), ``lame`` (not authoritative for the name), ``failed`` (an error),
 #: ``garbled`` (not an answer to the query), ``unfound`` (not queried, because the server's address
 #: is unknown). ``bogus`` comes from a validating resolver: the records exist, but their signatures
@@ -79,9 +79,10 @@ class Answer(NamedTuple):
     :param values: the MX or TXT records, possibly none
     :param texts: the text of TXT records, the host of MX and NS records, the primary server of SOA
         records, or addresses
-    :param ttl: the TTL in seconds, or None without records
+    :param ttl: the TTL in seconds, or None if there are no records
     :param redirection: the name's redirection, or None; if set, ``values`` are those of its target
-    :param rcode: the response code, such as ``NXDOMAIN``, or an empty string without a response
+    :param rcode: the response code, such as ``NXDOMAIN``, or an empty string if there was no
+        response
     :param only_wildcard: whether the name only has records from a wildcard
     """
 
@@ -111,7 +112,7 @@ class Answer(NamedTuple):
 def require_dnspython() -> None:
     """Check that dnspython is installed.
 
-    :raises ImportError: dnspython, the error's ``name``, is not installed
+    :raises ImportError: dnspython is not installed; the error's ``name`` is ``dnspython``
     """
     try:
         import_module("dns.message")
@@ -131,7 +132,7 @@ def query(
 ) -> Answer:
     """Query a server for the records of a name.
 
-    :param timeout: the seconds for UDP, and again for TCP if the answer is truncated
+    :param timeout: the timeout in seconds, for UDP and again for TCP if the answer is truncated
     :param zone: the zone of the name, or an empty string if unknown. A server that is authoritative
         for a parent zone does not know the records in this one.
     :param recursive: whether the server is a resolver; otherwise it must be authoritative
@@ -231,7 +232,7 @@ def answer_of(
 def _read_empty(
     server: Server, response: Message, name: Name, zone: str, *, recursive: bool
 ) -> Answer:
-    """Return whether an empty response proves that there are no records (RFC 2308)."""
+    """Return an answer without records only if the response proves their absence (RFC 2308)."""
     zones = _owners(response.authority, "SOA")
     answered_for = next(filter(name.is_subdomain, zones), None)
     if recursive:
@@ -300,11 +301,11 @@ def upwards(name: str) -> Iterator[str]:
 
 
 def random_names(name: str) -> tuple[str, str]:
-    """Return a random child and a random sibling of a name. Only a wildcard can answer for both.
+    """Return a random child and a random sibling of a name. Only a wildcard can match both.
 
-    One of them alone proves nothing: the sibling has the same records if the wildcard's were copied
-    to the name, the child if there is another wildcard below the name. If the child would be too
-    long for DNS, the sibling is returned twice.
+    Neither proves anything on its own. The sibling also has the same records if the wildcard's
+    records were copied to the name, and the child also has them if there is another wildcard below
+    the name. If the child would be too long for DNS, the sibling is returned twice.
     """
     label = secrets.token_hex(8)
     parent = name.partition(".")[2]

@@ -49,7 +49,8 @@ class Redirection(NamedTuple):
 
     :param type: ``CNAME``, ``DNAME`` or, for a delegation, ``NS``
     :param owner: the name at which the redirecting record is published
-    :param target: the name that the records are published at, or the delegated name servers
+    :param target: the name at which the records are published or, for a delegation, the name
+        servers
     """
 
     type: Literal["CNAME", "DNAME", "NS"]

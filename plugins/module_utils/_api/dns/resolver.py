@@ -5,7 +5,7 @@
 
 """Query recursive resolvers and use them to find name servers.
 
-No behaviour of a resolver raises an exception, except NameServersNotFound.
+A resolver that misbehaves never causes an exception other than NameServersNotFound.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Resolvers:
     """A list of recursive resolvers. Threads may share it.
 
     :param servers: the resolvers in order of preference, possibly none
-    :param timeout: the seconds for one query to one server
+    :param timeout: the timeout of one query to one server, in seconds
     :param authorities: servers that may be authoritative for some of the names
     """
 
@@ -75,7 +75,7 @@ class Resolvers:
     def first_answer(self, name: str, kind: str, *, checking_disabled: bool = True) -> Answer:
         """Return the first successful answer. A resolver that fails is queried last from then on.
 
-        :param checking_disabled: skip DNSSEC validation, to find zones with invalid signatures too
+        :param checking_disabled: skip DNSSEC validation, to also find zones with invalid signatures
         """
         found = Answer(Server("", ""), "silent", "no resolver is known")
         for server in sorted(self.servers, key=self._failed.__contains__):
@@ -99,7 +99,7 @@ class Resolvers:
         unchecked = self._query(server, name, kind, checking_disabled=True)
         if unchecked.kind != "answered":
             return found
-        # The first failure may have been temporary and over before the unchecked query.
+        # The first failure may have been temporary, and may have ended before the unchecked query.
         again = self._query(server, name, kind)
         return again if again.rcode != "SERVFAIL" else unchecked._replace(kind="bogus")
 
@@ -222,7 +222,7 @@ def _zone_of(name: str, resolvers: Resolvers) -> tuple[str, str]:
             return candidate, found.texts[0]
         exists = found.rcode != "NXDOMAIN"
     raise NameServersNotFound(
-        f"The resolvers know no zone with {name}.",
+        f"The resolvers know no zone that contains {name}.",
         "Register the domain and delegate it, or set the option nameservers.",
     )
 
@@ -230,7 +230,7 @@ def _zone_of(name: str, resolvers: Resolvers) -> tuple[str, str]:
 def map_concurrently(
     items: Collection[Item], action: Callable[[Item], T], *, most: int = _MAX_CONCURRENCY
 ) -> dict[Item, T]:
-    """Call a function with each item concurrently and return the results by item.
+    """Call a function with each item concurrently and return the results, keyed by item.
 
     An interrupt does not wait for running calls; they finish in the background.
     """

@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Parse SPF records (RFC 7208), merge the service's terms into one, and withdraw them.
+"""Parse SPF records (RFC 7208), merge the service's terms into a record, and withdraw them.
 
 A domain has one SPF record, which belongs to its owner. Only the service's mechanisms are added or
 removed; every other byte is kept, including spaces.
@@ -44,7 +44,7 @@ class SpfError(InvalidInput):
 class SpfConflict(Refused):
     """The service's terms can't be merged; the domain's owner must decide.
 
-    :param reason: a code of ``messages``
+    :param reason: a code in ``messages``
     :param params: the parameters of its messages
     """
 
@@ -75,7 +75,7 @@ class Term(NamedTuple):
 
     @property
     def is_modifier(self) -> bool:
-        """Whether the term is ``name=value``, whose position is irrelevant."""
+        """Whether the term has the form ``name=value``. Its position is then irrelevant."""
         return self.value.startswith("=")
 
     @property
@@ -182,7 +182,7 @@ def merge(current: Sequence[str], wanted: str) -> str:
 
     The text is unchanged if no mechanism is missing.
 
-    :param current: the TXT records at the name, of which only SPF records matter
+    :param current: the TXT records at the name; records other than SPF are ignored
     :param wanted: the SPF record that the service requires
     :raises SpfConflict: there are several SPF records, or the current one contradicts ``wanted``
     :raises SpfError: a record is invalid
@@ -207,11 +207,12 @@ def merge(current: Sequence[str], wanted: str) -> str:
         return text
     place = spf.first_all
     if place == len(spf.terms):
-        # The position of ``redirect=`` has no effect, but people expect it at the end.
+        # The position of ``redirect=`` has no effect, but it is usually written at the end.
         place = max((n for n, term in enumerate(spf.terms, 1) if not term.is_modifier), default=0)
     merged = _inserted(text, place, missing)
     if _has_same_words(merged, wanted):
-        # An explicit + distinguishes the owner's record from the service's, which withdraw deletes.
+        # The explicit + distinguishes the owner's record from the service's own, which withdraw()
+        # deletes.
         merged = _inserted(text, place, [f"+{missing[0].removeprefix('+')}", *missing[1:]])
     return merged
 
@@ -219,7 +220,7 @@ def merge(current: Sequence[str], wanted: str) -> str:
 def withdraw(text: str, wanted: str) -> str | None:
     """Remove the mechanisms of ``wanted`` from an SPF record. Return None if the two are equal.
 
-    The text is unchanged if it has none of the mechanisms.
+    The text is unchanged if it contains none of the mechanisms.
 
     :raises SpfError: a record is invalid
     """
@@ -288,5 +289,5 @@ def _groups(pattern: re.Pattern[str], text: str) -> list[str]:
 
 
 def _shown(text: str) -> str:
-    """Return a text quoted, escaped to one line of ASCII and shortened."""
+    """Return a text in quotes, shortened and escaped to a single line of ASCII."""
     return json.dumps(text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}...")

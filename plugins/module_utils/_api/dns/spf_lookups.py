@@ -22,7 +22,7 @@ from .messages import join_words
 from .spf import Spf, Term, folded, is_spf, parse
 
 #: A function that looks up a name and a type (``TXT``, ``MX`` or ``A``) and follows aliases. It
-#: returns texts, host names or addresses, possibly none, or None if no server could be relied on.
+#: returns texts, host names or addresses, possibly none, or None if there was no reliable answer.
 # Optional, because pylint takes | for arithmetic.
 Ask = Callable[[str, str], Optional[tuple[str, ...]]]  # noqa: UP045
 
@@ -39,10 +39,10 @@ class Cost(NamedTuple):
     :param lookups: the number of look-ups; a lower bound if ``too_many``, because nothing is looked
         up beyond the limit
     :param voids: the number of look-ups without results, except for ``ptr``
-    :param problem: why receivers reject the record for other reasons, as a clause, or None
+    :param problem: any other reason why receivers reject the record, as a clause, or None
     :param unknown: the names that could not be looked up and the terms that depend on the sender;
         look-ups that they would lead to are not counted
-    :param by_term: the record's own terms that need look-ups, each with their number
+    :param by_term: the record's own terms that need look-ups, each with the number of look-ups
     """
 
     lookups: int
@@ -136,7 +136,7 @@ class _Counter:
         for term in terms:
             before = self.lookups
             self.lookups += 1
-            # Beyond the limit, terms are counted but not looked up, to bound the queries.
+            # Beyond the limit, terms are counted but not looked up, to limit the queries.
             if self.lookups <= MAX_LOOKUPS:
                 self._term(term, path)
             if len(path) == 1:

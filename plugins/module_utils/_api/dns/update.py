@@ -82,7 +82,7 @@ class TsigKey:
             )
 
 
-#: A whole record set before and after a change, each None if it does not exist.
+#: A whole record set before and after a change. None means that it does not exist.
 BeforeAfter = tuple[Optional[RecordSet], Optional[RecordSet]]  # noqa: UP045 - Python 3.9
 
 
@@ -90,8 +90,8 @@ class UpdateServer:
     """A name server that accepts updates.
 
     :param servers: the server's addresses, tried in order until one connects
-    :param timeout: the seconds for one message and its response
-    :param until: the deadline of all messages, on the monotonic clock
+    :param timeout: the timeout for one message and its response, in seconds
+    :param until: the deadline for all messages, on the monotonic clock
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class UpdateServer:
 
     @property
     def server(self) -> Server:
-        """The address that is in use."""
+        """The address that is currently in use."""
         return self.servers[0]
 
     def time_left(self) -> float:
@@ -116,8 +116,8 @@ class UpdateServer:
         if left > 0:
             return left
         raise NameServerError(
-            "The task timed out before the name servers had answered everything. Raise the option "
-            "timeout, which is for the whole task."
+            "The task timed out before the name servers had answered all queries. Raise the "
+            "option timeout, which applies to the whole task."
         )
 
     def zone_of(self, name: str) -> str:
@@ -130,7 +130,7 @@ class UpdateServer:
             found = self._query(candidate, "SOA")
             if found.texts and found.alias is None:
                 return candidate
-        raise self._not_authoritative(name, "it names no zone")
+        raise self._not_authoritative(name, "it returned no zone")
 
     def delegation_of(self, name: str) -> Redirection | None:
         """Return the delegation of a name to other name servers, or None.
@@ -186,13 +186,13 @@ class UpdateServer:
             which = f"one of {sets} (it does not report which)" if ", " in sets else sets
             raise UpdateRefused(
                 f"The name server {self.server} does not let the TSIG key {self._key.name} change "
-                f"{which}. Allow it there, use another key, or set the option update_server to the "
-                "zone's primary server."
+                f"{which}. Allow this there, use another key, or set the option update_server to "
+                "the zone's primary server."
             )
         if rcode == "NOTIMP":
             raise UpdateRefused(
-                f"The name server {self.server} takes no dynamic updates of {zone}. Allow them "
-                "there, or set the option update_server to another server."
+                f"The name server {self.server} does not accept dynamic updates of {zone}. Allow "
+                "them there, or set the option update_server to another server."
             )
         if rcode in ("NOTAUTH", "NOTZONE"):
             raise self._not_authoritative(zone, rcode)
@@ -256,8 +256,8 @@ class UpdateServer:
     def _not_signed(self) -> NoAnswer:
         return NoAnswer(
             f"The name server {self.server} answered without a valid signature of the TSIG key "
-            f"{self._key.name}. It may have no such key, or another secret: check the options "
-            "update_server, tsig_name and tsig_secret."
+            f"{self._key.name}. The server may not have this key, or its secret may differ. Check "
+            "the options update_server, tsig_name and tsig_secret."
         )
 
     def _key_refused(self, error: Exception) -> KeyRefused:
@@ -265,7 +265,7 @@ class UpdateServer:
         if isinstance(error, dns.tsig.PeerBadTime):
             return KeyRefused(
                 f"The clocks of this machine and of the name server {self.server} differ too much "
-                f"for the TSIG key {key.name}. Synchronize them."
+                f"to use the TSIG key {key.name}. Synchronize them."
             )
         if isinstance(error, dns.tsig.PeerBadKey):
             return KeyRefused(

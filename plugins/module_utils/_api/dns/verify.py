@@ -31,7 +31,7 @@ Stage = Literal["created", "published", "active", "unknown"]
 #: If servers disagree, the first of these statuses applies.
 _WORST_FIRST: tuple[Status, ...] = ("conflict", "missing", "match", "unknown")
 _FIRST_PAUSE, _MAX_PAUSE, _MAX_DOUBLINGS = 1.0, 30.0, 5
-#: The seconds for all queries about one SPF record.
+#: The timeout for all queries about one SPF record, in seconds.
 _SPF_TIMEOUT = 10.0
 #: The seconds after which unchanged progress is reported again.
 _REPORT_INTERVAL = 60.0
@@ -113,12 +113,12 @@ class Verification(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """How to wait for records.
+    """The settings for waiting until records are published.
 
-    :param seconds: the timeout, after which a verification that has started is still finished
-    :param report: called with each line of progress
-    :param accept_conflicts: stop when the records are published, even if other records conflict
-        with them, which waiting can't change
+    :param seconds: the timeout; a verification that is already running then is still finished
+    :param report: a function that is called with each line of progress
+    :param accept_conflicts: stop waiting when the records are published, even if other records
+        conflict with them, because waiting does not resolve such conflicts
     """
 
     seconds: float
@@ -319,7 +319,7 @@ def _judge_lookups(verdict: Verdict, seen: Observation, ask: Ask) -> tuple[Verdi
 
 
 def _current(key: Key, seen: Observation) -> RecordSet | None:
-    """Return the record set with the values from all servers, so that none is lost."""
+    """Return the record set with the values from all servers, so that no value is lost."""
     if all(answer.kind != "answered" for answer in seen.answers):
         return None
     own = [answer for answer in seen.own if answer.redirection is None]

@@ -4,9 +4,9 @@
 
 """Apply a plan, several changes at a time.
 
-Stages are applied one after another. The changes of a stage don't depend on each other, so threads
-can share them. If a change fails, only the changes that depend on it are skipped, unless the
-service can't be used.
+Stages are applied one after another. The changes of a stage don't depend on each other, so several
+threads can apply them. If a change fails, only the changes that depend on it are skipped. If the
+service becomes unusable, all remaining changes are skipped.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ _NO_ANSWER = (
     errors.LostUpdate,
 )
 _MAX_WITHOUT_ANSWER = 16
-#: The seconds for undoing an incomplete move, in addition to the task's timeout.
+#: The timeout for undoing an incomplete move, in seconds, in addition to the task's timeout.
 _RESTORE_TIMEOUT = 10.0
 
-#: A function that is called with the number of finished changes and of all changes.
+#: A function that is called with the number of finished changes and the number of all changes.
 Report = Callable[[int, int], None]
 
 
 class Result(NamedTuple):
     """The result of one change.
 
-    :param outcome: CHANGED, FAILED, NOT_ATTEMPTED, or UNCHANGED if another client did the same
+    :param outcome: CHANGED, FAILED, NOT_ATTEMPTED, or UNCHANGED if another client made the change
     :param error: the error of a failed change
     :param principal: the principal as the service returned it after the change
     :param span: the seconds between the GET and the PATCH of an edit
@@ -125,7 +125,7 @@ class _Run:
         occupants: dict[Name, list[Occupant]] = {}
         try:
             if domains:
-                # A new list shows objects created since planning, which must not be deleted.
+                # A new list includes objects created since planning, which must not be deleted.
                 now = TenantState(principals=self._new_client().list_principals())
                 occupants = now.occupants(domains)
         except errors.PostroomError as error:
@@ -148,7 +148,7 @@ class _Run:
     def _for_each(
         self, items: Collection[int], action: Callable[[int], T], note: Callable[[int, T], None]
     ) -> None:
-        """Call ``action`` for each item, in threads if useful, and ``note`` in this thread."""
+        """Call ``action`` for each item, in threads if useful; call ``note`` in this thread."""
         if self.concurrency == 1 or len(items) == 1:
             for item in items:
                 note(item, action(item))
@@ -193,7 +193,7 @@ class _Run:
         elif isinstance(error, _NO_ANSWER):
             self.without_answer += 1
             if self.without_answer >= max(_MAX_WITHOUT_ANSWER, 2 * self.concurrency):
-                self.stopped = f"too many changes in a row got no answer, the last one: {error}"
+                self.stopped = f"too many changes in a row got no response. The last error: {error}"
         else:
             self.without_answer = 0
 
@@ -205,7 +205,7 @@ class _Run:
     def _attempt(self, position: int, occupants: Mapping[Name, list[Occupant]]) -> Result:
         """Apply a change.
 
-        :param occupants: the principals that use the domains that this stage deletes
+        :param occupants: the principals that use the domains to be deleted in this stage
         """
         if self.stopped is not None:
             return Result(NOT_ATTEMPTED, self.stopped)
@@ -251,7 +251,7 @@ class _Run:
         client.delete(now.name)
 
     def _confirm(self, positions: list[int]) -> None:
-        """Verify edits after other clients had time to overwrite them, and repeat lost edits.
+        """Verify edits once other clients have had time to overwrite them. Repeat lost edits.
 
         :param positions: the positions of all applied changes, including other kinds
         """
@@ -269,7 +269,7 @@ class _Run:
                 current = {principal.name: principal for principal in client.list_principals()}
         except errors.PostroomError as error:
             text = f"It was written, but its current state is unknown. {error}"
-            error.add("What was written before this request is in an unknown state.")
+            error.add("The state of what was written before this request is unknown.")
             for position in edits:
                 self.results[position] = Result(FAILED, text, error, written=True)
             return

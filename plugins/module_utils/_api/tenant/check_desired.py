@@ -36,7 +36,7 @@ class _Checks:
     desired: DesiredState
 
     def check_domains(self) -> Iterator[Problem]:
-        """Yield a problem for each domain that new addresses need and that would not exist."""
+        """Yield a problem for each domain that new addresses need but that would not exist."""
         missing: dict[str, list[tuple[Name, Desired]]] = {}
         for desired in self.desired.present.values():
             for address in sorted(desired.claims):
@@ -84,7 +84,7 @@ class _Checks:
             yield Problem("forwarding_loop", params, holder.place if holder else None)
 
     def check_delivery(self) -> tuple[list[Problem], list[Problem]]:
-        """Return a problem for each member of a forwarder to which mail would bounce.
+        """Return a problem for each forwarder member to which mail would bounce.
 
         Problems caused by a definition of the whole tenant block the plan; others are warnings.
         """
@@ -122,7 +122,7 @@ class _Checks:
         return problems, warnings
 
     def _why_lost(self, owner: Principal, address: Name) -> dict[str, str]:
-        """Return the parameters of ``member_removed``, or none if mail is still delivered."""
+        """Return the parameters of ``member_removed``, or {} if mail is still delivered."""
         holder = self.desired.present.get(owner.name)
         if owner.name in self.desired.deleted:
             reason, lost = self.desired.deleted[owner.name], f"{owner.kind} {owner.name}"

@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Converge one object of a tenant: read its state, plan, and refuse or apply the plan."""
+"""Converge one object of a tenant: read its state, make a plan, and refuse or apply it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def converge_object(
     """Make one domain, mailbox or forwarder match its declaration.
 
     :param dry_run: only read and plan, and only warn about objects that an earlier task may create
-    :param probe: returns the mailboxes whose passwords work; not called if the plan is refused
+    :param probe: a function that returns the mailboxes whose passwords work; it is not called if
+        the plan is refused
     :raises Refused: the plan has problems; nothing was written
     :raises PostroomError: a change failed; ``done`` lists the changes that were applied
     """

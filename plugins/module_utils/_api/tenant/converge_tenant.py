@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Converge a tenant: read its state, plan, refuse or apply the plan, and report."""
+"""Converge a tenant: read its state, make a plan, refuse or apply it, and report the result."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ _MAX_CONCURRENCY = 64
 def without_garbage_collection() -> Iterator[None]:
     """Pause garbage collection while many objects without reference cycles are created.
 
-    The collector would traverse them repeatedly, which is half of the time for 100,000 mailboxes.
+    The collector would traverse them repeatedly, which takes half of the time for 100,000
+    mailboxes.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -52,7 +53,7 @@ def without_garbage_collection() -> Iterator[None]:
 class TenantReport:
     """The result of a task for a tenant.
 
-    :param results: the result of each change, which check mode assumes to succeed
+    :param results: the result of each change; check mode assumes that every change succeeds
     """
 
     plan: Plan
@@ -68,7 +69,7 @@ class TenantReport:
 
     @cached_property
     def rows(self) -> dict[Name, dict[str, str]]:
-        """The row of the result for each object with changes."""
+        """The result row of each object that has changes, keyed by name."""
         rows: dict[Name, dict[str, str]] = {}
         order = (UNCHANGED, CHANGED, NOT_ATTEMPTED, FAILED)
         for change, result in zip(self.plan.changes, self.results):  # noqa: B905 - Python 3.10
@@ -137,8 +138,9 @@ def converge_tenant(  # noqa: PLR0913 - the options of email_tenant
     :param dry_run: only read and plan
     :param expected_plan: the digest of the only plan that may be applied, or None for any plan
     :param concurrency: the number of changes to apply at a time, from 1 to 64
-    :param report: called with the progress
-    :param probe: returns the mailboxes whose passwords work; not called if the plan is refused
+    :param report: a function that is called with the progress
+    :param probe: a function that returns the mailboxes whose passwords work; it is not called if
+        the plan is refused
     :raises Refused: the plan has problems or is not the expected one; nothing was written
     :raises PostroomError: the tenant could not be read; later failures are in the results
     """
@@ -149,7 +151,7 @@ def converge_tenant(  # noqa: PLR0913 - the options of email_tenant
     if expected_plan is not None and not _DIGEST.fullmatch(expected_plan):
         raise errors.InvalidInput(
             f"expected_plan: {expected_plan!r} is not a plan_digest of this version, which is "
-            "v2:sha256: and 64 hexadecimal digits. Use the plan_digest of a reviewed plan."
+            "v2:sha256: followed by 64 hexadecimal digits. Use the plan_digest of a reviewed plan."
         )
     # Reading the definition has used up part of the timeout.
     client = client.with_timeout(client.timeout)
@@ -187,7 +189,7 @@ def _plan(
     plan = plan_tenant(state, definition, purge, passwords)
     subjects = [*state.principals, *(change.subject for change in plan.changes)]
     warnings = (
-        *(f"{problem} A real run fails because of this." for problem in plan.problems),
+        *(f"{problem} A real run would fail because of this." for problem in plan.problems),
         *(str(warning) for warning in plan.warnings),
         *(warning.text for warning in purge.idle_patterns(subjects)),
     )
@@ -205,7 +207,7 @@ def raise_if_incomplete(found: TenantReport, *, unchanged: bool = False) -> None
     if not rows:
         return
     lines = [f"{row['kind']} {row['name']}: {row['reason']}" for row in rows[:_MAX_SHOWN]]
-    lines += [f"And {len(rows) - _MAX_SHOWN} more, see results."] if len(rows) > _MAX_SHOWN else []
+    lines += [f"And {len(rows) - _MAX_SHOWN} more; see results."] if len(rows) > _MAX_SHOWN else []
     is_final = {
         isinstance(result.error, (errors.Rejected, errors.Forbidden))
         for result in found.results

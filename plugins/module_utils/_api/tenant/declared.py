@@ -52,7 +52,7 @@ class DeclaredDomain(Declared):
 class DeclaredIndividual(Declared):
     """A declared mailbox or forwarder.
 
-    :param reason: why the object is absent, if ``absent`` is set
+    :param reason: the reason why the object is absent, if ``absent`` is set
     :param aliases: the declared aliases, or None to leave all aliases unchanged
     :param absent_aliases: the aliases to remove, each with the reason
     :param places: where each alias is declared

@@ -118,8 +118,8 @@ def _read(path: str) -> str:
         raise Malformed("The file is not in UTF-8. Save it in that encoding.", line) from None
     if text.startswith("$ANSIBLE_VAULT"):
         raise Malformed(
-            "The file is encrypted by ansible-vault. Decrypt it: a definition contains no secrets. "
-            "Encrypt only passwords, and set them with the option passwords."
+            "The file is encrypted with ansible-vault. Decrypt it: a definition contains no "
+            "secrets. Encrypt only passwords, and set them with the option passwords."
         )
     return text
 
@@ -139,7 +139,7 @@ def _parse_json(text: str) -> Any:
         # Python refuses to parse very long integers, but not floats.
         return json.loads(text, parse_int=float, object_pairs_hook=without_repeated_keys)
     except RepeatedKey as error:
-        # The JSON decoder doesn't know the line; the YAML parser does.
+        # The JSON decoder doesn't report the line, but the YAML parser does.
         try:
             parse_yaml(text)
         except RepeatedKey as same:
@@ -174,7 +174,7 @@ def parse_yaml(text: str) -> Any:
 
 
 class _Converter:
-    """A converter of YAML nodes to plain data, several times as fast as PyYAML's constructor."""
+    """A converter from YAML nodes to plain data, several times faster than PyYAML's own."""
 
     def __init__(self, max_nodes: int) -> None:
         # Nested aliases can expand a small file to a huge size.
@@ -189,8 +189,8 @@ class _Converter:
         self._left -= len(value)
         if self._left < 0 or depth > _MAX_DEPTH:
             raise Malformed(
-                "The aliases expand to far more than the file contains, or an alias is inside of "
-                "what it names. Replace them with their text.",
+                "The aliases expand to far more than the file contains, or an alias refers to a "
+                "node that contains it. Replace the aliases with their text.",
                 _line(node),
             )
         if kind == "sequence":
@@ -212,7 +212,7 @@ def _merged(data: dict[str, Any], node: Any) -> dict[str, Any]:
     bases = data.pop("<<")
     for base in bases if isinstance(bases, list) else [bases]:
         if not isinstance(base, dict):
-            raise Malformed("<< can only merge mappings. Give it an alias.", _line(node))
+            raise Malformed("<< only merges mappings. Use the alias of a mapping.", _line(node))
         data = {**base, **data}
     return data
 
@@ -256,7 +256,7 @@ def _compose(text: str) -> Any:
         return loader(text).get_single_node()
     except ComposerError as error:
         problem = (
-            "A second document begins here. Write each definition to a file of its own."
+            "A second document begins here. Put each definition in a separate file."
             if error.context_mark is not None
             # The name is not shown, because it may be part of a password.
             else "This alias, which begins with *, has no anchor. Check its name, or put the text "
@@ -307,7 +307,7 @@ def _line(node: Any) -> int:
 def _refused_tag(node: Any) -> Malformed:
     if node.tag == "!vault":
         return Malformed(
-            "This value is encrypted by ansible-vault. A definition contains no secrets: encrypt "
+            "This value is encrypted with ansible-vault. A definition contains no secrets: encrypt "
             "only passwords, and set them with the option passwords.",
             _line(node),
         )

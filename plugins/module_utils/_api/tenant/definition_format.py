@@ -52,7 +52,7 @@ class Expiry:
 
 
 def parse_expiry(value: object) -> Expiry:
-    """Parse a date, which means its end in UTC, or a time with a zone.
+    """Parse a date, which stands for the end of that day in UTC, or a time with a zone.
 
     :raises InvalidValue: the value is neither
     """
@@ -157,7 +157,7 @@ class _Key:
 
 
 class _NameOrMapping:
-    """An annotation for entries that may be written as only their name."""
+    """An annotation for entries that can be abbreviated to their name."""
 
     def __init__(self, name: str, title: str, pattern: str) -> None:
         self._name = name
@@ -183,7 +183,8 @@ _ONLY_ABSENT = {"items": {"type": "object", **_IS_ABSENT}}
 DomainName = Annotated[
     Name,
     _Key(
-        "The full domain name. Case does not matter; a name that is not ASCII equals its A-labels.",
+        "The full domain name. Case does not matter. A non-ASCII name is treated as the same name "
+        "as its A-label (Punycode) form.",
         "example.com",
         validate=_name_validator("a domain name", "example.com", parse_domain),
         type="string",
@@ -203,16 +204,16 @@ Address = Annotated[
 State = Annotated[
     Literal["present", "absent"],
     _Key(
-        "Whether it exists. What is absent here is deleted by name, which does not count against "
-        "the limits of email_tenant.",
+        "Whether the object exists. An object that is declared absent is deleted. This does not "
+        "count against the limits of email_tenant.",
         "absent",
     ),
 ]
 Expires = Annotated[
     Union[Expiry, None],  # noqa: UP007
     _Key(
-        "When it becomes absent: at the end of a date, in UTC, or at a time with its zone, as in "
-        "RFC 3339. Not allowed with state absent.",
+        "When the object becomes absent. Either a date, which means the end of that day in UTC, or "
+        "an RFC 3339 time with its zone. Not allowed with state absent.",
         "2026-12-31",
         "2026-12-31T18:00:00+01:00",
         validate=parse_expiry,
@@ -262,8 +263,8 @@ Aliases = Annotated[
     Union[list[Annotated[AliasEntry, _NameOrMapping("address", **_ADDRESS)]], None],  # noqa: UP007
     _Key(
         "Further addresses that deliver to the same place. Aliases that are not listed are kept, "
-        "unless email_tenant purges aliases. Without this list they are kept even then, and none "
-        "of them can move to another owner. With state absent, only absent aliases are allowed.",
+        "unless email_tenant purges aliases. If there is no such list, aliases are never purged "
+        "or moved to another owner. With state absent, only absent aliases are allowed.",
         ["sales@example.com", {"address": "promo@example.com", "expires": "2026-12-31"}],
         uniqueItems=True,
     ),
@@ -279,8 +280,8 @@ class DomainEntry:
     force: Annotated[
         Union[bool, None],  # noqa: UP007
         _Key(
-            "Only with state absent: delete the domain with everything that it still contains. "
-            "Otherwise a domain that still contains something is refused.",
+            "Only with state absent: whether to delete the domain together with everything that it "
+            "still contains. Otherwise, the plan is refused if the domain is not empty.",
             True,  # noqa: FBT003
         ),
     ] = None
@@ -320,9 +321,9 @@ class ForwarderEntry:
     members: Annotated[
         list[Address],
         _Key(
-            "Addresses that the mail is forwarded to, in this tenant or elsewhere. The list is "
-            "exact: other members are removed. A forwarder needs at least one, in this file or "
-            "another. Not allowed with state absent.",
+            "Addresses to which the mail is forwarded, in this tenant or elsewhere. The list is "
+            "exact: other members are removed. A forwarder needs at least one member, in this file "
+            "or in another. Not allowed with state absent.",
             ["alice@example.com", "partner@example.net"],
             uniqueItems=True,
         ),
@@ -350,7 +351,7 @@ class TenantDefinition:
     domains: Annotated[
         list[Annotated[DomainEntry, _NameOrMapping("name", **_DOMAIN_NAME)]],
         _Key(
-            "Domains of the tenant. Each is a name, or a mapping with its name and more.",
+            "Domains of the tenant. Each is a name, or a mapping with the name and other keys.",
             ["example.com", {"name": "old.example", "state": "absent"}],
             uniqueItems=True,
         ),
@@ -358,7 +359,8 @@ class TenantDefinition:
     mailboxes: Annotated[
         list[Annotated[MailboxEntry, _NameOrMapping("name", **_ADDRESS)]],
         _Key(
-            "Mailboxes of the tenant. Each is an address, or a mapping with its address and more.",
+            "Mailboxes of the tenant. Each is an address, or a mapping with the address and other "
+            "keys.",
             ["alice@example.com", {"name": "bob@example.com", "aliases": ["sales@example.com"]}],
             uniqueItems=True,
         ),

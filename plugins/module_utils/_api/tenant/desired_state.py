@@ -44,11 +44,11 @@ class Desired:
 
     @property
     def place(self) -> Place | None:
-        """Where the object is declared, or None."""
+        """The place where the object is declared, or None."""
         return None if self.declared is None else self.declared.place
 
     def place_of(self, address: Name) -> Place | None:
-        """Return where one of the object's addresses is declared, or None."""
+        """Return the place where one of the object's addresses is declared, or None."""
         declared = self.declared
         return None if declared is None else declared.places.get(address, declared.place)
 

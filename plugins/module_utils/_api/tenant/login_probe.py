@@ -34,7 +34,7 @@ _CODE = re.compile(r"\[[A-Z]+\]")
 class LoginProbe:
     """A probe that logs in to mailboxes on one IMAP server or on their domains' servers.
 
-    :param give_client: returns a client whose timeout applies to one login
+    :param give_client: a function that returns a client whose timeout applies to one login
     :param host: the IMAP server, or None for the host in the MX record of each mailbox's domain
     :param ca_path: a PEM file of certificate authorities, or None for the system's
     :raises InvalidInput: the port or the file is invalid
@@ -50,7 +50,7 @@ class LoginProbe:
         verify: bool,
     ) -> None:
         if not 0 < port < 65536:
-            raise errors.InvalidInput(f"imap_port: {port} can't be used. Give 1 to 65535.")
+            raise errors.InvalidInput(f"imap_port: {port} is out of range. Set 1 to 65535.")
         self._give_client = give_client
         self._host = host
         self._port = port
@@ -98,8 +98,8 @@ class LoginProbe:
             hosts = sorted(row for row in hosts if row[1])
             if not hosts:
                 raise errors.ProbeFailed(
-                    f"{domain}: the service returns no MX record, whose host is the IMAP server "
-                    "by default. Nothing was changed. Set imap_host."
+                    f"{domain}: the service returns no MX record, so there is no default IMAP "
+                    "server. Nothing was changed. Set imap_host."
                 )
             self._mx_hosts[domain] = hosts[0][1]
         return self._mx_hosts[domain]

@@ -12,7 +12,7 @@ from ..names import Name
 
 _MAX_LISTED = 10
 
-#: The reasons why a principal changes, by code.
+#: The reasons why a principal changes, keyed by code.
 REASONS = {
     "missing": "does not exist",
     "declared_absent": "declared absent",
@@ -28,10 +28,10 @@ REASONS = {
     "alias_domain_deleted": "is on the deleted domain {domain}",
 }
 
-#: The problems of a definition or its plan, by code.
+#: The problems in a definition or its plan, keyed by code.
 PROBLEMS = {
     "unreadable_file": "{text}",
-    "unknown_key": "Unknown key. Known are: {known}.",
+    "unknown_key": "Unknown key. The known keys are: {known}.",
     "secret_key": "A definition contains no secrets. Set the option passwords instead.",
     "missing_key": "The {kind} has no {key}. Add {key}: {example}.",
     "wrong_value": "This must be {expected}, not {found}. {remedy}",
@@ -56,7 +56,9 @@ PROBLEMS = {
     "alias_is_primary": (
         "{address} is also the primary address of a {kind}, declared in {place}. Remove the alias."
     ),
-    "domain_absent": "{address}: its domain {domain} is declared absent in {place}. Remove one.",
+    "domain_absent": (
+        "{address}: its domain {domain} is declared absent in {place}. Remove one of the two."
+    ),
     "wrong_kind": (
         "{name} is a {found}, not a {kind}. Choose another name, or delete the {found}{loss} first."
     ),
@@ -86,7 +88,7 @@ PROBLEMS = {
     ),
     "domain_in_use_unmanaged": (
         "The domain {domain} still holds {holders}, which can't be deleted here. Delete them "
-        "first by hand."
+        "manually first."
     ),
     "domain_in_use_undeclared": (
         "The domain {domain} is not declared and would be purged, but it holds {holders}. A "
@@ -103,7 +105,7 @@ PROBLEMS = {
     ),
     "address_in_use_undeclared": (
         "{address} is already in use: it delivers to the {kind} {owner}, which is not declared. "
-        "Declare it too, or remove the address there first."
+        "Declare it as well, or remove the address there first."
     ),
     "alias_in_use": (
         "{address} is already an alias of the {kind} {owner}. Set move: true to move it here."
@@ -130,8 +132,8 @@ PROBLEMS = {
     ),
     "too_many_deletions": (
         "{counts} would be deleted without being named: {names}. max_deletions allows {allowed}. "
-        "Review the plan in check mode; if it is right, set max_deletions: {total}, else narrow "
-        "scope or declare them."
+        "Review the plan in check mode. If it is right, set max_deletions: {total}. Otherwise, "
+        "narrow scope or declare them."
     ),
     "percentage_exceeded": (
         "{percent:.3g} % of all {kinds} ({count} of {existing}) would be deleted without being "
@@ -177,7 +179,7 @@ def refusal(code: str, params: Mapping[str, object]) -> str:
 
 
 def counted(noun: str, names: Iterable[Name]) -> str:
-    """Return names with their noun, such as ``aliases a@example.com, b@example.com``, if any."""
+    """Return names with their noun, such as ``alias a@example.com``, or an empty string."""
     names = sorted(names)
     if not names:
         return ""

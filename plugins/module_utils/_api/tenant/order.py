@@ -67,7 +67,7 @@ def _updates(desired: Desired, freed: frozenset[Name], wave: int) -> Iterator[Ch
 
 
 def _reasons(desired: Desired, edit: Edit, secrets: tuple[str, ...] = ()) -> tuple[Reason, ...]:
-    """Return the reasons for an edit, which may be a part of an object's whole edit."""
+    """Return the reasons for an edit, which may be only a part of the object's changes."""
     names = {
         "add_alias": counted("alias", edit.add_aliases),
         "add_member": counted("member", edit.add_members),
@@ -106,8 +106,9 @@ def _set_needs(changes: Iterable[Change]) -> None:
 def _waves(desired: DesiredState, state: TenantState) -> tuple[Mapping[Name, int], frozenset[Name]]:
     """Return the wave in which each forwarder changes, and the addresses to free first.
 
-    A service refuses even a temporary loop. There is none if each forwarder changes after the
-    forwarders to which it sends mail, and removed aliases that are members are freed first.
+    The service refuses even a temporary loop. To avoid one, each forwarder changes after the
+    forwarders to which it sends mail, and removed aliases that are members of a forwarder are freed
+    first.
     """
     if not desired.rerouted:
         return {}, frozenset()

@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Plans: the changes in order, and the problems that block them."""
+"""A plan's changes, in order, and the problems that block it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Change:
 
     @property
     def reason(self) -> str:
-        """Why the change is needed."""
+        """The reasons for the change."""
         return ", ".join(map(str, self.reasons))
 
     @property
@@ -88,7 +88,7 @@ Probe = Callable[[Iterable[Change]], Collection[Name]]
 
 
 class Plan(NamedTuple):
-    """The changes to apply, and what the planner found.
+    """The changes to apply, and the planner's findings.
 
     :param changes: the changes in the order of their stages and waves
     :param problems: the problems that block the plan
@@ -130,8 +130,9 @@ def as_diff(changes: Iterable[Change]) -> list[dict[str, Any]]:
 def digest(changes: Iterable[Change]) -> str:
     """Return a digest that is equal for equal changes of equal states.
 
-    It reflects whether a password is replaced, but not its text, because the digest would help to
-    guess it. It ignores passwords of new mailboxes, because plans are reviewed without them.
+    It reflects whether a password is replaced, but not the password itself, because the digest
+    would help to guess it. It ignores the passwords of new mailboxes, because plans are reviewed
+    without them.
     """
     rows = [
         [

@@ -6,7 +6,7 @@
 
 It decides on each object and resolves conflicts between addresses. ``check_desired`` then checks
 the desired state as a whole, and ``order`` turns it into changes. A task for a single object plans
-a definition of that object, for which the state reads only what is needed.
+a definition that consists of this object, and only the state that it needs is read.
 """
 
 from __future__ import annotations
@@ -268,7 +268,7 @@ class _Planner:
         moves = Reason("alias_moves", {"owner": desired.name})
         holder = self.desired.present.get(owner.name)
         if owner.name in self.definition.individuals:
-            # Declaring an address twice was already refused.
+            # A definition that declares an address twice has already been refused.
             if holder is None or address == owner.name:
                 return ""
             holder.remove.setdefault(address, moves)

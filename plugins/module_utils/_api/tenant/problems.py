@@ -40,7 +40,7 @@ class Source(NamedTuple):
 
     :param file: the path of the file, or None for the options of the task
     :param data: the decoded content
-    :param find_line: returns the line number of a path, or None if it is unknown
+    :param find_line: a function that returns the line number of a path, or None if it is unknown
     """
 
     file: str | None

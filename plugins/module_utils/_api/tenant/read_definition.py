@@ -70,13 +70,13 @@ class _Declaration:
     def declares_end(self) -> bool:
         """Whether the source declares when the object expires, or that it never does.
 
-        A source that only adds aliases to a forwarder does not. A source that adds members does, as
-        another source's expiry would otherwise delete the members that it declares.
+        A source that only adds aliases to a forwarder does not declare this. A source that adds
+        members does, because another source's expiry date would otherwise delete these members.
         """
         return self.kind == AliasEntry.kind or self.expires is not None or bool(self.members)
 
     def place_of(self, address: str) -> Place:
-        """Return where one of the object's addresses is declared."""
+        """Return the place where one of the object's addresses is declared."""
         alias = None if address == self.name.key else (self.aliases or {}).get(address)
         return alias.place if alias else self.place
 
@@ -154,7 +154,7 @@ def _validate(source: Source) -> tuple[list[tuple[Entry, Path]], list[Problem]]:
 
 
 def _describe_errors(source: Source, details: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:
-    """Yield a problem for each of pydantic's errors, without values of unknown keys."""
+    """Yield a problem for each of pydantic's errors, without the values of unknown keys."""
     unknown = ("unexpected_keyword_argument", "invalid_key")
     with_unknown_keys = {each["loc"][:-1] for each in details if each["type"] in unknown}
     for detail in details:
@@ -170,7 +170,7 @@ def _describe_errors(source: Source, details: Sequence[Mapping[str, Any]]) -> It
             yield Problem(code, {"known": ", ".join(keys)}, place)
             continue
         if kind == "missing":
-            # An unknown key may be the missing one with a typo.
+            # An unknown key may be a misspelling of the missing one.
             if within not in with_unknown_keys and entry is not None:
                 params = {"kind": entry.kind, "key": keys[0], "example": entry.example}
                 yield Problem("missing_key", params, Place(source, within))
@@ -213,7 +213,7 @@ def _wrong_value(
 def _locate(data: Any, location: Path) -> tuple[Path, Any]:
     """Return the path of pydantic's location in the data, and the value there."""
     for depth, part in enumerate(location):
-        # An entry may be written as only its name.
+        # An entry can be abbreviated to its name.
         if isinstance(data, str):
             return location[:depth], data
         data = data[part]
@@ -300,7 +300,7 @@ def _merge(first: _Declaration, other: _Declaration) -> Iterator[Problem]:
 def _check(
     objects: Collection[_Declaration], now: datetime, *, has_all_members: bool
 ) -> Iterator[Problem]:
-    """Yield problems of addresses, domains, members and loops across all objects.
+    """Yield problems with addresses, domains, members and loops across all objects.
 
     :param has_all_members: whether all entries of forwarders were valid
     """

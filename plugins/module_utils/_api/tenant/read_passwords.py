@@ -37,7 +37,7 @@ def read_passwords(raw: Mapping[Any, Any]) -> dict[Name, tuple[str, ...]]:
         found[name] = tuple(value) if isinstance(value, (list, tuple)) else (value,)
         if not found[name]:
             raise InvalidInput(
-                f"passwords: The list of {name} is empty. Add a password, or remove the list."
+                f"passwords: The list for {name} is empty. Add a password, or remove the list."
             )
         for text in found[name]:
             if not isinstance(text, str):

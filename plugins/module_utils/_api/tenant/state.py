@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The current state of a tenant, of which only the parts that a plan needs are read."""
+"""The current state of a tenant. Only the parts that a plan needs are read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Occupant(NamedTuple):
 class TenantState:
     """The principals of a tenant by name and by address.
 
-    The first principal found by name takes one GET. Everything else reads the whole list once.
+    The first look-up by name sends one GET. Everything else reads the whole list once.
 
     :param client: the client to read with, or None if ``principals`` is given
     :param principals: all principals, if they are already known
@@ -74,7 +74,7 @@ class TenantState:
         return isinstance(self._list().get(domain), Domain)
 
     def occupants(self, domains: Iterable[Name]) -> dict[Name, list[Occupant]]:
-        """Return the occupants of each of these domains, without empty domains."""
+        """Return the occupants of each of these domains, leaving out empty domains."""
         by_key = {domain.key: domain for domain in domains}
         found: dict[Name, list[Occupant]] = {}
         for principal in self.principals:
@@ -109,8 +109,8 @@ class TenantState:
                 else:
                     raise errors.BadAnswer(
                         f"The list of the tenant lacks {name}, which exists when read by name, so "
-                        "it can't be trusted. Run again; if this persists, ask the service's "
-                        "operator.",
+                        "the list can't be trusted. Run again; if this persists, ask the "
+                        "operator of the service.",
                         errors.Failure("BadAnswer", 200, "GET", "/api/principal", f"no {name}"),
                     )
             self._listed = listed

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The filter `answers` normalizes the variables of a playbook."""
+"""The filter `answers` normalizes a playbook's variables."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PATHS = {"type": "list", "elements": "path"}
     ],
 )
 def test_a_value_is_normalized(option: dict[str, Any], value: object, expected: object) -> None:
-    """Blanks, separators and relative paths are resolved; false, 0 and an empty list are kept."""
+    """Values are normalized by type, and false, 0 and an empty list are kept."""
     assert ANSWERS({"mail_x": value}, {"mail_x": option}) == {"mail_x": expected}
 
 
@@ -57,6 +57,6 @@ def test_a_missing_value_is_left_out(option: dict[str, Any], value: object) -> N
 @pytest.mark.parametrize("kind", ["str", "path"])
 @pytest.mark.parametrize("value", [640, ["a"], {}])
 def test_a_string_must_be_a_string(kind: str, value: object) -> None:
-    """A number may have lost its leading zero, so the message asks for quotes."""
+    """A number is refused as a string and has to be quoted, because it may have lost a zero."""
     with pytest.raises(AnsibleFilterError, match="mail_x must be a string"):
         ANSWERS({"mail_x": value}, {"mail_x": {"type": kind}})

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The filters: their results, and their errors."""
+"""The results and errors of the filters."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ CURRENT: list[dict[str, Any]] = [
 ]
 
 
-#: By name.
+#: The filters by name.
 FILTERS: dict[str, Callable[..., Any]] = {
     name: function
     for module in MODULES
@@ -60,7 +60,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
 
 @pytest.fixture(autouse=True)
 def warned(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Collect what is warned of."""
+    """Provide a list that collects warnings."""
     warnings: list[str] = []
     monkeypatch.setattr(Display, "warning", lambda self, text, *args, **more: warnings.append(text))
     return warnings
@@ -68,7 +68,7 @@ def warned(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def work_in(current: Any = (), state: str = "present") -> list[dict[str, Any]]:
     """Return the record sets to write."""
-    # No resolver answers there.
+    # No resolver answers at this address.
     resolvers = ["127.0.0.1:1"]
     rows: list[dict[str, Any]] = FILTERS["record_sets"](
         neutral(), current, state, resolvers=resolvers
@@ -77,7 +77,7 @@ def work_in(current: Any = (), state: str = "present") -> list[dict[str, Any]]:
 
 
 def test_record_sets_are_merged_and_withdrawn(warned: list[str]) -> None:
-    """The service's records come beside those of others, with a warning, and are withdrawn."""
+    """The service's records are merged with those of others, and later withdrawn."""
     (created,) = [row for row in work_in() if row["type"] == "MX"]
     assert created == {
         "name": DOMAIN,
@@ -104,7 +104,7 @@ def test_record_sets_are_merged_and_withdrawn(warned: list[str]) -> None:
 
 
 def verified(*statuses: str, **more: Any) -> list[dict[str, Any]]:
-    """Return what the service asks for, as the module returns it once it has looked."""
+    """Return the service's records as the module returns them after verification."""
     looked = {"detail": "ns1 told nothing (no answer).", "servers": [], **more}
     records = zip(neutral(), statuses, strict=True)
     return [record | looked | {"status": status} for record, status in records]
@@ -112,7 +112,7 @@ def verified(*statuses: str, **more: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("state", ["present", "absent"])
 def test_what_nobody_told_is_not_overwritten(state: str) -> None:
-    """It may hold records of others, which a whole set would replace."""
+    """If a record set is not known, it is not overwritten, because it may contain other records."""
     with pytest.raises(AnsibleFilterError) as caught:
         FILTERS["record_sets"](verified("match", "unknown", "missing"), [], state)
     assert str(caught.value).startswith(
@@ -121,7 +121,7 @@ def test_what_nobody_told_is_not_overwritten(state: str) -> None:
 
 
 def test_what_servers_do_not_agree_on_is_not_overwritten() -> None:
-    """Out of what an old and a new one hold, no record set can be made."""
+    """If name servers disagree about a record set, it is not overwritten."""
     held = {"ns1": ["a", "b"], "ns2": ["b", "a"], "ns3": ["c"], "ns4": []}
     servers = [{"server": s, "status": "conflict", "found": f} for s, f in held.items()]
     silent = {"server": "ns5", "status": "unknown", "found": []}
@@ -135,7 +135,7 @@ def test_what_servers_do_not_agree_on_is_not_overwritten() -> None:
 
 
 def test_doubtful_records_are_refused() -> None:
-    """What is not known, or differs between servers, may hold records of others."""
+    """Record sets that are unknown, or that differ between servers, are refused."""
 
     def record(status: str, *servers: tuple[str, list[str]]) -> dict[str, Any]:
         found = [
@@ -150,7 +150,7 @@ def test_doubtful_records_are_refused() -> None:
         (DOMAIN, "TXT")
     }
     for doubtful, words in (
-        (record("unknown"), f"{DOMAIN} TXT: the current records are not known. SERVFAIL. Verify"),
+        (record("unknown"), f"{DOMAIN} TXT: the current records are not known. SERVFAIL. Other"),
         (record("match", ("match", ["a"]), ("match", ["b"])), "ns1 has other records than ns0."),
     ):
         with pytest.raises(Refused, match=words):
@@ -160,7 +160,7 @@ def test_doubtful_records_are_refused() -> None:
 
 
 def test_an_alias_of_the_right_key_stays() -> None:
-    """It was verified that it leads there; otherwise nothing can be published at the name."""
+    """An alias stays if the right key is behind it, and is an error otherwise."""
     alias = [{"name": SELECTOR, "type": "CNAME", "value": ["keys.example.net."]}]
     rows = FILTERS["record_sets"](verified("missing", "missing", "match"), alias)
     assert [row["action"] for row in rows] == ["create", "create", "none"]
@@ -169,7 +169,7 @@ def test_an_alias_of_the_right_key_stays() -> None:
 
 
 def test_texts_are_merged_split_and_shown() -> None:
-    """The filters spf_merge, txt_strings and zone_text."""
+    """The filters spf_merge, txt_strings and zone_text merge, split and format texts."""
     merge, strings, text = (FILTERS[name] for name in ("spf_merge", "txt_strings", "zone_text"))
     assert merge(["a note", '"v=spf1 mx " "~all"'], SPF) == MERGED
     assert merge("v=spf1 mx ~all", f'"{SPF}"') == MERGED
@@ -196,7 +196,7 @@ def test_texts_are_merged_split_and_shown() -> None:
     ],
 )
 def test_an_error_is_one_of_the_filter(name: str, args: tuple[Any, ...], words: str) -> None:
-    """Its message names the argument."""
+    """A filter's error message names the argument."""
     with pytest.raises(AnsibleFilterError) as caught:
         FILTERS[name](*args)
     assert str(caught.value).startswith(words)
@@ -204,15 +204,15 @@ def test_an_error_is_one_of_the_filter(name: str, args: tuple[Any, ...], words: 
 
 @pytest.mark.parametrize("name", FILTERS)
 def test_an_undefined_variable_is_named(name: str) -> None:
-    """Up to ansible-core 2.18 filters get it."""
+    """An undefined variable, which ansible-core 2.18 passes to filters, is reported by name."""
     with pytest.raises(UndefinedError, match="'nope' is undefined"):
         FILTERS[name](StrictUndefined(name="nope"), "powerdns")
 
 
 ANN = "ann@xn--bcher-kva.example"
 STRAY = "stray-secret-LIMA-9083"
-NO_YAML = "passwords: They can't be read as YAML"
-NO_MAP = "passwords: They must be a map of addresses to passwords. Write a line address: password"
+NO_YAML = "passwords: This is not valid YAML"
+NO_MAP = "passwords: This must be a map of addresses to passwords. Write a line address: password"
 
 
 @pytest.mark.parametrize(
@@ -226,9 +226,9 @@ NO_MAP = "passwords: They must be a map of addresses to passwords. Write a line 
     ],
 )
 def test_a_name_has_one_spelling(name: str, key: str) -> None:
-    """Also one that no definition could hold, because services may return it."""
+    """All spellings of a name have the same key, even if no definition could contain the name."""
     assert FILTERS["name_key"](name) == key
-    with pytest.raises(AnsibleFilterError, match="a name must be a string"):
+    with pytest.raises(AnsibleFilterError, match="the name must be a string"):
         FILTERS["name_key"]([name])
 
 
@@ -241,28 +241,28 @@ def test_a_name_has_one_spelling(name: str, key: str) -> None:
     ],
 )
 def test_passwords_are_read(given: Any) -> None:
-    """From a map, YAML or JSON; what looks like a number is the password that was written."""
+    """Passwords are read from a map, YAML or JSON, and numbers are kept as written."""
     assert [FILTERS["password_map"](text) for text in ("", "\n# none yet\n", "{}")] == [{}] * 3
     assert FILTERS["password_map"](None) == FILTERS["password_map"]({}) == {}
     assert FILTERS["password_map"](given) == {ANN: ["a: b"], "bob@one.example": ["1", "{{ 2 }}"]}
 
 
 class Encrypted:
-    """A text as ansible-core up to 2.18 has it, where it was encrypted by itself."""
+    """A string that is encrypted separately, as ansible-core up to 2.18 represents it."""
 
     __ENCRYPTED__ = True
 
     def __init__(self, text: str = "plain") -> None:
-        """Take what it is when it is decrypted."""
+        """Store the decrypted value."""
         self._text = text
 
     def __str__(self) -> str:
-        """Decrypt it."""
+        """Decrypt the value."""
         return self._text
 
 
 def test_passwords_may_be_encrypted() -> None:
-    """One by one in a map, or all of them as one text."""
+    """Passwords may be encrypted one by one, or all together as one string."""
     assert FILTERS["password_map"](Encrypted(f"{ANN}: plain")) == {ANN: ["plain"]}
     given = {ANN: Encrypted(), "bob@one.example": [Encrypted(), "too"]}
     assert FILTERS["password_map"](given) == {ANN: ["plain"], "bob@one.example": ["plain", "too"]}
@@ -271,7 +271,7 @@ def test_passwords_may_be_encrypted() -> None:
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        (f"{ANN}: !{STRAY}\n", f"{NO_YAML}, because of line 1."),
+        (f"{ANN}: !{STRAY}\n", f"{NO_YAML} (see line 1)."),
         (f"{ANN}: a\n{STRAY}: a\n\n{STRAY}: b\n", "passwords: A key is given twice, on lines 2"),
         (STRAY, NO_MAP),
         (f"{STRAY}: {ANN}\n", "passwords: A key is not an email address. Write address: password."),
@@ -279,7 +279,7 @@ def test_passwords_may_be_encrypted() -> None:
     ],
 )
 def test_nothing_of_what_is_wrong_is_shown(given: Any, sentence: str) -> None:
-    """It is told in a sentence that holds no password, wherever that stands."""
+    """An error message about passwords contains no part of them."""
     with pytest.raises(AnsibleFilterError) as caught:
         FILTERS["password_map"](given)
     assert str(caught.value).startswith(sentence)

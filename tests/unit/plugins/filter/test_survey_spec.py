@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Surveys from argument files: each kind of question."""
+"""Surveys that are generated from argument files, with each type of question."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ASKED = {"question": "Which one"}
 
 
 def question(*survey: Any, **option: Any) -> dict[str, Any]:
-    """Return the question for an option, which is a text unless another type is given."""
+    """Return the question for an option, which is a string by default."""
     words = survey[0] if survey else ASKED
     about = {"type": "str", "description": "What it is for.", "survey": words, **option}
     made = survey_spec({"options": {"mail_it": about}})
@@ -30,14 +30,14 @@ def question(*survey: Any, **option: Any) -> dict[str, Any]:
 
 
 def refused(survey: dict[str, Any]) -> list[str]:
-    """Return the errors of the schema, of AWX, and of AWX at a launch with the defaults."""
+    """Return the errors of the schema, of AWX, and of an AWX launch with the defaults."""
     found = [error.message for error in SURVEYS.iter_errors(survey)]
     problem = surveys.problem_of(survey) if survey["spec"] else None
     return [*found, *([problem] if problem else []), *surveys.problems_of_defaults(survey)]
 
 
 def test_a_question_has_all_that_awx_needs() -> None:
-    """Its words are those of the file; paragraphs of the description are joined."""
+    """A question has all the fields that AWX needs, with the texts of the argument file."""
     assert question(description=["One.", "Two."]) == {
         "variable": "mail_it",
         "question_name": "Which one",
@@ -82,14 +82,14 @@ def test_a_question_has_all_that_awx_needs() -> None:
     ],
 )
 def test_kinds_of_questions(option: dict[str, Any], asked: dict[str, Any]) -> None:
-    """With a default of the type that AWX wants: it takes no 5 for a number with a point."""
+    """Each type of option has a question whose default has the type that AWX requires."""
     found = question(**option)
     assert found == {**question(), **asked}
     assert type(found.get("default")) is type(asked.get("default"))
 
 
 def test_the_kind_of_text_can_be_told() -> None:
-    """A list in one line has commas between its entries."""
+    """An argument file can set the type of a text question, which affects a list's default."""
     words = {**ASKED, "type": "text"}
     found = question(words, type="list", elements="str", default=["a", "b"])
     assert (found["type"], found["default"]) == ("text", "a,b")
@@ -97,7 +97,7 @@ def test_the_kind_of_text_can_be_told() -> None:
 
 
 def test_only_what_has_a_survey_is_asked_in_order() -> None:
-    """A playbook that asks for nothing has an empty survey."""
+    """Only options with a survey become questions, in order, and the survey may be empty."""
     silent = {"type": "str", "description": "Not asked."}
     asked = {**silent, "survey": ASKED}
     spec = survey_spec({"options": {"mail_b": asked, "mail_c": silent, "mail_a": asked}})["spec"]

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Options, results and failures of a module, and the secrets that it hides."""
+"""Options, results, failures and hidden secrets of a module."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ DIFF = [{"before": {}, "after": {"name": "x"}}]
 
 @pytest.fixture
 def transport() -> Any:
-    """Return a transport that nobody listens to."""
+    """Return a transport to an address on which no server listens."""
     with_nobody = transport_to("http://127.0.0.1:9")
     yield with_nobody
     with_nobody.close()
 
 
 def result_of(ensure: Callable[..., Outcome], **options: Any) -> dict[str, Any]:
-    """Run a module that does that."""
+    """Return the result of a module that performs an action."""
     mode = {key: options.pop(key) for key in ("check", "diff") if key in options}
     return run_module(lambda: _module.run_module(ensure, {}), {**OPTIONS, **options}, **mode)
 
 
 def changing(client: Client, params: Params, check_mode: bool) -> Outcome:
-    """Change something."""
+    """Report a change."""
     return Outcome(True, {"mode": check_mode}, DIFF, ["mind the gap"])
 
 
 def test_execute_turns_our_errors_into_results(transport: Transport) -> None:
-    """And lets those of programming pass, for they have a traceback to show."""
+    """The collection's own errors become results, and other exceptions are raised."""
 
     def refusing(client: Client, params: Params, check_mode: bool) -> Outcome:
         raise errors.Refused("It does not fit.")
@@ -73,7 +73,7 @@ def test_execute_turns_our_errors_into_results(transport: Transport) -> None:
 @pytest.mark.parametrize("diff", [True, False])
 @pytest.mark.parametrize("check", [True, False])
 def test_a_module_prints_its_outcome(check: bool, diff: bool, transport: Transport) -> None:
-    """With the diff where it was asked for, and warnings as Ansible's own."""
+    """A module prints its outcome, with a diff if requested and with warnings."""
     result = result_of(changing, check=check, diff=diff)
     assert result["changed"]
     assert result["mode"] is check
@@ -88,7 +88,7 @@ def test_a_module_prints_its_outcome(check: bool, diff: bool, transport: Transpo
 
 
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With Ansible's own words for it."""
+    """A missing library is reported with Ansible's own message."""
     monkeypatch.setitem(sys.modules, "httpx", None)
     result = result_of(changing)
     assert result["failed"]
@@ -97,7 +97,7 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("options", [{}, {"colour": "blue"}, {"number": "many"}])
 def test_a_secret_in_the_wrong_place_shows_nowhere(options: dict[str, Any]) -> None:
-    """By the name of its key it is one, also where Ansible itself refuses the options."""
+    """A misplaced secret is recognized by its key and hidden, even in refused options."""
     misplaced = ["first-stray", "second-stray", 7531, "third stray"]
     given = [
         {"name": "x", "password": misplaced[0], "aliases": [{"Secret": misplaced[1:3]}]},
@@ -113,17 +113,17 @@ def test_a_secret_in_the_wrong_place_shows_nowhere(options: dict[str, Any]) -> N
     result = run_module(lambda: _module.run_module(repeating, spec), arguments)
     assert bool(options) is result["failed"]
     assert [one for one in misplaced if str(one) in str(result)] == []
-    # A later ansible-core adds the invocation only where the controller asks for it.
+    # Later versions of ansible-core add the invocation only if the controller asks for it.
     assert "passwords" in str(result.get("invocation", "passwords"))
 
 
 def test_no_secret_is_shown() -> None:
-    """Neither the token nor any of many passwords, nor in warnings that Ansible masks."""
+    """Neither the token nor any of many passwords appears in a result or warning."""
     secrets = [f"stray-{number:04}" for number in range(200)]
 
     def repeating(client: Client, params: Params, check_mode: bool) -> Outcome:
         if not hasattr(warnings, "get_warnings"):
-            # A later ansible-core leaves these as they are.
+            # Later versions of ansible-core don't change these warnings.
             warnings.warn(f"mind {secrets[8]}")
             warnings.deprecate(
                 f"forget {secrets[9]}", version="9.0.0", collection_name="postroom.email"
@@ -142,7 +142,7 @@ MANY = {f"Secret-{number:05}!" for number in range(10_000)}
 
 
 def test_those_of_many_that_are_there() -> None:
-    """At the beginning, in the middle and at the end, short ones, and ones with any letters."""
+    """Secrets are found at any position in a text, whatever their length and letters."""
     there = {"Secret-00000!", "Secret-00777!", "Secret-09999!", "4", "üb", "line\nbreak"}
     text = "Secret-00000!, line\nbreak Secret-00777! 4 of them, übel: Secret-09999!"
     assert set(find_secrets(text, MANY | there | {"5", "none", "Secret-00000?"})) == there

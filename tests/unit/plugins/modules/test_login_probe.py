@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""``update_password: probe`` against an IMAP server that answers logins as a test says."""
+"""``update_password: probe`` with an IMAP server whose responses the tests control."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class _Session(socketserver.BaseRequestHandler):
                     given = base64.b64decode(lines.readline()).decode()
                     answer = server.log_in(given)
                 stream.sendall(answer.replace("{tag}", tag).encode() + b"\r\n")
-                while answer.startswith("* OK"):  # until the client closes the connection
+                while answer.startswith("* OK"):  # The client closes the connection.
                     time.sleep(0.02)
                     stream.sendall(answer.encode() + b"\r\n")
                 if answer.startswith("* BYE"):
@@ -65,7 +65,7 @@ class _Session(socketserver.BaseRequestHandler):
 
 
 class ImapServer(socketserver.ThreadingTCPServer):
-    """Answers logins by a function of the name, and notes the names."""
+    """An IMAP server that lets a function decide about each login and records the names."""
 
     daemon_threads = True
 
@@ -76,7 +76,7 @@ class ImapServer(socketserver.ThreadingTCPServer):
         self.names: list[str] = []
 
     def log_in(self, given: str) -> str:
-        """Return the answer to a login, which may quote what was given."""
+        """Return the response to a login, which may repeat the request."""
         name, secret = given.split("\0")[1:]
         self.names.append(name)
         quoted = base64.b64encode(given.encode()).decode()
@@ -86,7 +86,7 @@ class ImapServer(socketserver.ThreadingTCPServer):
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    """Return the authority of the server's certificate, which is for localhost."""
+    """Return the authority for the server's certificate, which is for localhost."""
     return Authority(tmp_path_factory.mktemp("authority"))
 
 
@@ -104,7 +104,7 @@ Run = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def run(imap: ImapServer, authority: Authority) -> Run:
-    """Return what runs a module with ``probe`` and those passwords of Ann."""
+    """Return the result of a module with ``probe`` and two passwords for Ann."""
 
     def run(server: ScriptedServer, *, check: bool = False, **options: Any) -> dict[str, Any]:
         main = email_tenant.main if "mailboxes" in options else email_mailbox.main
@@ -121,7 +121,7 @@ def run(imap: ImapServer, authority: Authority) -> Run:
 
 
 def patches(server: ScriptedServer) -> dict[str, dict[str, Any]]:
-    """Return the body of each PATCH, by the name before the @."""
+    """Return the body of each PATCH by the local part of the name."""
     writes = [request for request in server.requests if request.method != "GET"]
     assert {request.method for request in writes} <= {"PATCH"}
     names = [request.target.rpartition("/")[2].partition("%40")[0] for request in writes]
@@ -130,7 +130,7 @@ def patches(server: ScriptedServer) -> dict[str, dict[str, Any]]:
 
 @pytest.mark.parametrize("works", [True, False])
 def test_the_first_password_decides(works: bool, imap: ImapServer, serve: Serve, run: Run) -> None:
-    """One login a mailbox; if it is refused, all passwords are set along with the aliases."""
+    """The first password is tried once per mailbox, and if it fails, all passwords are set."""
     imap.verdict = lambda name: YES if works else NO
     server = serve(QuirkyService(None, domain("example.com"), mailbox(ANN)))
     options = {"name": ANN, "aliases": ["a@example.com"]}
@@ -143,7 +143,7 @@ def test_the_first_password_decides(works: bool, imap: ImapServer, serve: Serve,
     assert ("passwords" in predicted["diff"][0]["after"]) is not works
 
 
-#: The options of the task, the answer to the login, and an option that the message names.
+#: The options of the task, the response to the login, and an option that the message names.
 UNDECIDED: list[tuple[dict[str, Any], str, str]] = [
     ({"ca_path": None}, YES, "ca_path"),
     ({"imap_host": "127.0.0.1"}, YES, "imap_host"),
@@ -162,7 +162,7 @@ UNDECIDED: list[tuple[dict[str, Any], str, str]] = [
 def test_only_a_refused_password_is_a_no(
     number: int, imap: ImapServer, serve: Serve, run: Run
 ) -> None:
-    """Anything else fails both modules in time, before a write and without showing a secret."""
+    """Only a refused password counts as wrong, and any other response is an error."""
     options, answer, word = UNDECIDED[number]
     imap.verdict = lambda name: answer
     server = serve(QuirkyService(None, domain("example.com"), mailbox(ANN)))
@@ -177,7 +177,7 @@ def test_only_a_refused_password_is_a_no(
 
 
 def test_a_silent_server_is_an_error(serve: Serve, run: Run) -> None:
-    """It accepts connections and never answers; the task's timeout ends the wait."""
+    """A server that never responds is an error when the task's timeout ends."""
     server = serve(QuirkyService(None, domain("example.com"), mailbox(ANN)))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         result = run(server, name=ANN, imap_port=listener.getsockname()[1], timeout=2)
@@ -188,7 +188,7 @@ def test_a_silent_server_is_an_error(serve: Serve, run: Run) -> None:
 def test_three_refusals_in_a_row_end_the_probing(
     answers: str, asked: int, imap: ImapServer, serve: Serve, run: Run
 ) -> None:
-    """The passwords of the rest are set; a second run, where all logins work, changes nothing."""
+    """After three refusals in a row, the remaining passwords are set without further logins."""
     names = [f"m{number}@example.com" for number in range(len(answers))]
     more = ["bare@example.com", "new@example.com"]
     imap.verdict = lambda name: YES if answers[names.index(name)] == "Y" else NO
@@ -198,7 +198,7 @@ def test_three_refusals_in_a_row_end_the_probing(
     options = {"mailboxes": [*names, *more], "passwords": passwords}
     predicted = run(server, check=True, **options)
     assert server.writes == []
-    # Those to be created, and those without a declared password, are not asked for.
+    # New mailboxes, and those without a declared password, are not probed.
     assert sorted(imap.names) == names[:asked]
     done = run(server, **options, expected_plan=predicted["plan_digest"])
     assert done == predicted
@@ -211,7 +211,7 @@ def test_three_refusals_in_a_row_end_the_probing(
 
 
 def test_a_plan_that_is_refused_is_not_probed(imap: ImapServer, serve: Serve, run: Run) -> None:
-    """Neither is a mailbox that is created, nor one without passwords; a bad port is an error."""
+    """No login is tried for a refused plan, a new mailbox or a mailbox without passwords."""
     bob = mailbox("bob@example.com", "b@example.com")
     server = serve(QuirkyService(None, domain("example.com"), mailbox(ANN), bob))
     taken = {"name": ANN, "aliases": ["b@example.com"]}
@@ -224,7 +224,7 @@ def test_a_plan_that_is_refused_is_not_probed(imap: ImapServer, serve: Serve, ru
 
 
 def test_a_missing_mx_record_is_an_error(serve: Serve, run: Run) -> None:
-    """The message names the option to set."""
+    """If there is no MX record, the message names the option to set."""
     service = QuirkyService(None, domain("example.com"), mailbox(ANN))
     records = {"mx": [{"host": "@", "value": ".", "priority": 0}], "txt": []}
 

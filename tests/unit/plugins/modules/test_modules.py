@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The modules through their ``main``, against a service in memory."""
+"""The modules' ``main`` functions with a service in memory."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ MAIN: dict[str, Main] = {
 }
 
 BOX = {"name": "Alice@Example.com", "passwords": [PASSWORD], "aliases": ["sales@example.com"]}
-#: The tenant, the module, its options, and the writes of the first run; tests/e2e has the rest.
+#: The tenant, the module, its options, and the writes of the first run. tests/e2e has more.
 CHANGES: dict[str, tuple[list[Arguments], str, Arguments, list[str]]] = {
     "delete a domain and all": (
         [
@@ -68,20 +68,20 @@ CHANGES: dict[str, tuple[list[Arguments], str, Arguments, list[str]]] = {
 
 
 def run(server: ScriptedServer, module: str, arguments: Arguments, **mode: bool) -> dict[str, Any]:
-    """Run a module against a server."""
+    """Run a module on a server, and return its result."""
     connection = {"api_url": server.url, "api_token": TOKEN}
     return run_module(MAIN[module], {**connection, **arguments}, **mode)
 
 
 def service_of(*principals: Arguments) -> QuirkyService:
-    """Return a service that holds copies of these."""
+    """Return a service with copies of these principals."""
     return QuirkyService(None, *({**principal} for principal in principals))
 
 
 @pytest.mark.parametrize("case", CHANGES)
 def test_check_mode_predicts_the_run_and_a_second_is_empty(case: str, serve: Serve) -> None:
-    """Check mode sends no write, a second run only GETs, and no diff holds a password."""
-    # If the object is absent, one GET more proves that the API is there at all.
+    """Check mode predicts a run without a write, and a second run changes nothing."""
+    # If the object is absent, another GET checks that the API exists at all.
     before, module, arguments, writes = CHANGES[case]
     server = serve(service_of(*before))
     predicted = run(server, module, arguments, check=True, diff=True)
@@ -107,7 +107,7 @@ def test_check_mode_predicts_the_run_and_a_second_is_empty(case: str, serve: Ser
     "arguments", [{}, {"name": "alice@example.com"}, {"domain": "example.com"}]
 )
 def test_a_module_that_reads_changes_nothing(arguments: Arguments, serve: Serve) -> None:
-    """One GET in either mode."""
+    """A module that only reads sends one GET in either mode."""
     module = "dns_records" if "domain" in arguments else "info"
     server = serve(service_of(domain("example.com"), mailbox("alice@example.com")))
     results = [run(server, module, arguments, check=check) for check in (True, False)]
@@ -117,7 +117,7 @@ def test_a_module_that_reads_changes_nothing(arguments: Arguments, serve: Serve)
 
 
 def test_a_module_imports_only_what_its_object_needs() -> None:
-    """A module process compiles each file that it imports, so most of them are imported at use."""
+    """A module imports only the files that it needs, because a module process compiles them all."""
     path = os.pathsep.join([str(Path(email_mailbox.__file__).parents[5]), *sys.path])
     loaded = "[name.rpartition('.')[2] for name in sys.modules if '_api.' in name]"
     code = f"import sys; from {email_mailbox.__name__} import *; print(*{loaded})"
@@ -130,7 +130,7 @@ def test_a_module_imports_only_what_its_object_needs() -> None:
 
 
 def test_the_environment_has_the_connection(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the options are not given; without both, the module fails and names them."""
+    """The API's address and token can be set in the environment instead of the options."""
     server = serve(service_of())
     result = run_module(MAIN["info"], {})
     assert result["failed"]
@@ -142,7 +142,7 @@ def test_the_environment_has_the_connection(serve: Serve, monkeypatch: pytest.Mo
     assert server.requests[0].headers["authorization"] == f"Bearer {TOKEN}"
 
 
-#: What a server answers every request with, and a word of the message.
+#: The server's response to every request, and a word of the message.
 ANSWERS = {
     "Unauthorized": (problem(401, f"unknown token {TOKEN}"), "api_token"),
     "Forbidden": (problem(403), "api_token"),
@@ -154,7 +154,7 @@ ANSWERS = {
 
 @pytest.mark.parametrize("kind", ANSWERS)
 def test_a_failure_is_returned_as_data(kind: str, serve: Serve) -> None:
-    """Neither the token nor a password is in it."""
+    """A failure is returned as data without the token or a password."""
     reply, word = ANSWERS[kind]
     result = run(serve(lambda _: reply), "mailbox", BOX, diff=True)
     assert (result["failed"], result["changed"]) == (True, False)
@@ -175,7 +175,7 @@ BAD: list[tuple[str, Arguments, str]] = [
     (
         "mailbox",
         {"name": "a@example.com", "update_password": "always"},
-        "passwords: required with update_password",
+        "passwords: at least one is required if update_password",
     ),
     *(
         ("mailbox", {"name": "alice@example.com", "passwords": value}, "passwords: entry 1 of 1")
@@ -193,7 +193,7 @@ BAD: list[tuple[str, Arguments, str]] = [
 
 
 def test_a_failure_after_the_write_is_a_change(serve: Serve) -> None:
-    """The POST was answered with its id only, and the following GETs fail."""
+    """A failure after the write is reported as a change."""
     quirks = Quirks(create_answers_id=True, envelope=True)
     service = QuirkyService(quirks, domain("example.com"))
     service.disturb("GET", problem(500), skip=2, times=9)
@@ -204,7 +204,7 @@ def test_a_failure_after_the_write_is_a_change(serve: Serve) -> None:
 
 
 def test_replaced_passwords_are_in_one_request_with_the_lists(serve: Serve) -> None:
-    """``always`` sets them in every run, without it a mailbox keeps its own."""
+    """Passwords that are always replaced are sent in one request with the aliases."""
     server = serve(service_of(domain("example.com"), mailbox("alice@example.com")))
     two = {"name": "alice@example.com", "passwords": [PASSWORD, "second-Qx71"]}
     assert not run(server, "mailbox", two)["changed"]
@@ -217,7 +217,7 @@ def test_replaced_passwords_are_in_one_request_with_the_lists(serve: Serve) -> N
 
 
 def test_a_string_is_one_password(serve: Serve) -> None:
-    """It is not split at its commas, nor read as a list."""
+    """A string of passwords is one password, even if it contains commas or looks like a list."""
     for text in ("correct,horse battery-Zq8", '["x-Zq8","y-Zq8"]'):
         server = serve(service_of(domain("example.com")))
         assert run(server, "mailbox", {"name": "a@example.com", "passwords": text})["changed"]
@@ -225,7 +225,7 @@ def test_a_string_is_one_password(serve: Serve) -> None:
 
 
 def test_a_wrong_path_is_not_an_absent_object(serve: Serve) -> None:
-    """If the whole API is missing, nothing is known of the tenant."""
+    """A 404 for the API's own path is an error and does not count as an absent object."""
     server = serve(lambda request: problem(404, "There is nothing at this path."))
     for module, arguments in {
         "mailbox": {"name": "a@example.com", "state": "absent"},
@@ -258,7 +258,7 @@ BOTH: dict[str, Any] = {
 
 
 def info(serve: Serve, *more: dict[str, Any], **options: Any) -> dict[str, Any]:
-    """Return the result of email_info over a tenant, with more in it if there is."""
+    """Return the result of email_info on a tenant, with additional principals."""
     service = QuirkyService(None, *({**principal} for principal in (*PRINCIPALS, *more)))
     connection = {"api_url": serve(service).url, "api_token": TOKEN}
     result = run_module(email_info.main, {**connection, **options})
@@ -269,7 +269,7 @@ def info(serve: Serve, *more: dict[str, Any], **options: Any) -> dict[str, Any]:
 ALL = {"domains": ["example.com", "example.org"], "mailboxes": [ALICE, ZOE], "forwarders": [BOTH]}
 DEFINITIONS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({}, ALL),
-    # Mailboxes of the domain have all their aliases, also those elsewhere.
+    # A mailbox on the domain has all of its aliases, including those on other domains.
     ({"domains": ["Example.com"]}, {**ALL, "domains": ["example.com"], "mailboxes": [ALICE]}),
     ({"kinds": ["mailbox"], "domains": ["example.org"]}, {"mailboxes": [ZOE]}),
     ({"name": "none.example", "kinds": ["domain"]}, {"domains": []}),
@@ -279,7 +279,7 @@ DEFINITIONS: list[tuple[dict[str, Any], dict[str, Any]]] = [
 
 @pytest.mark.parametrize("row", range(len(DEFINITIONS)))
 def test_a_definition_holds_what_was_asked_for(row: int, serve: Serve) -> None:
-    """Without ``as``, the same objects are returned as lists of facts."""
+    """A definition contains the requested objects, which otherwise are returned as facts."""
     options, definition = DEFINITIONS[row]
     facts = info(serve, **options)
     assert "definition" not in facts
@@ -291,7 +291,7 @@ def test_a_definition_holds_what_was_asked_for(row: int, serve: Serve) -> None:
 
 
 def test_what_a_definition_lacks_is_warned_of(serve: Serve) -> None:
-    """The one group of the tenant is named; facts never listed it, and don't warn."""
+    """A principal that a definition can't contain is named in a warning."""
     result = info(serve, GROUP, **{"as": "definition"})
     assert len(result["warnings"]) == 1
     assert "staff@example.com is a group" in str(result["warnings"])
@@ -329,7 +329,7 @@ BAD += [("dns_records", {"domain": "example.com", **more}, says) for more, says 
 
 @pytest.mark.parametrize("row", range(len(BAD)))
 def test_invalid_options_send_no_request(row: int, serve: Serve) -> None:
-    """The message names the option and the value, but no password."""
+    """Invalid options are reported by name and value, without a password and before any request."""
     module, arguments, words = BAD[row]
     server = serve(service_of())
     result = run(server, module, arguments)
@@ -341,7 +341,7 @@ def test_invalid_options_send_no_request(row: int, serve: Serve) -> None:
 
 
 def test_a_domain_that_is_not_registered(serve: Serve) -> None:
-    """Nobody but the service is asked; to withdraw its records is no change."""
+    """An unregistered domain is an error, or a warning in check mode or when withdrawing."""
     server = serve(QuirkyService(Quirks()))
     refused = "example.com is not registered in this tenant. Register it first."
     for state in ("retrieved", "verified", "present"):
@@ -358,20 +358,20 @@ def test_a_domain_that_is_not_registered(serve: Serve) -> None:
 
 
 def test_nothing_to_wait_for_is_a_warning(serve: Serve) -> None:
-    """Where and how name servers are asked may be set for all states, and is passed over."""
+    """The option wait causes a warning with states that do not wait."""
     server = serve(QuirkyService(Quirks(), domain("example.com")))
     common: dict[str, Any] = {**TSIG, "nameservers": ["192.0.2.1"], "wait_timeout": 5}
-    said = "wait: state retrieved does not wait. Use it with verified or present."
+    said = "wait has no effect with state retrieved. Use it with verified or present."
     assert said in str(records(server, wait=True, **common)["warnings"])
     assert not records(server, **common).get("warnings")
     empty = serve(QuirkyService(Quirks()))
     gone = records(empty, **{**ABSENT, "wait": True})
-    assert "wait: state absent does not wait." in str(gone["warnings"])
+    assert "wait has no effect with state absent." in str(gone["warnings"])
 
 
 @pytest.fixture
 def _without_dnspython(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let dnspython be missing for what is imported from now on."""
+    """Make imports of dnspython fail from now on."""
     for name in list(sys.modules):
         if name.startswith(("dns.", PACKAGE + "_dns_", PACKAGE + "_api.dns.")):
             monkeypatch.delitem(sys.modules, name)
@@ -380,7 +380,7 @@ def _without_dnspython(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_without_dnspython")
 def test_retrieving_does_without_dnspython(serve: Serve) -> None:
-    """It imports nothing that speaks to name servers."""
+    """The state retrieved works without dnspython."""
     server = serve(QuirkyService(Quirks(), domain("example.com")))
     assert records(server)["records"]
     asking = tuple(f"{PACKAGE}_api.dns.{name}" for name in ("query", "resolver", "update"))
@@ -390,7 +390,7 @@ def test_retrieving_does_without_dnspython(serve: Serve) -> None:
 @pytest.mark.usefixtures("_without_dnspython")
 @pytest.mark.parametrize("state", ["verified", "present", "absent"])
 def test_missing_dnspython_is_named(state: str, serve: Serve) -> None:
-    """With Ansible's own words for it, before anybody is asked."""
+    """A missing dnspython is reported with Ansible's own message before any query."""
     server = serve(QuirkyService(Quirks(), domain("example.com")))
     result = records(server, state=state)
     assert "Failed to import the required Python library (dnspython)" in result["msg"]

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The module email_tenant: its options, its mistakes and its results, through ``main``."""
+"""The options, errors and results of email_tenant, through ``main``."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def inhabited() -> QuirkyService:
 
 
 def run(server: ScriptedServer, *, check: bool = False, **options: Any) -> dict[str, Any]:
-    """Run the module against a server and return its result."""
+    """Run the module on a server, and return its result."""
     connection = {"api_url": server.url, "api_token": TOKEN}
     return run_module(email_tenant.main, {**connection, **options}, check=check, diff=True)
 
 
 def with_ann(**options: Any) -> dict[str, Any]:
-    """Return options that declare one existing mailbox, and more."""
+    """Return options that declare one existing mailbox and more."""
     return {"mailboxes": [ANN], **options}
 
 
@@ -63,7 +63,7 @@ MISTAKES: list[tuple[dict[str, Any], str, bool]] = [
 
 @pytest.mark.parametrize("number", range(len(MISTAKES)))
 def test_a_mistake_sends_no_write(number: int, serve: Serve) -> None:
-    """The message is the same in both modes; check mode warns of what may still be created."""
+    """An error is reported in both modes without a write, or as a warning if it may be resolved."""
     options, says, prerequisite = MISTAKES[number]
     server = serve(inhabited())
     result = run(server, **options)
@@ -79,7 +79,7 @@ def test_a_mistake_sends_no_write(number: int, serve: Serve) -> None:
 def test_without_pyyaml_a_file_of_yaml_can_t_be_read(
     serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The message names the package and the way without it; a file of JSON needs none."""
+    """Without PyYAML, only JSON files can be read, and the message says so."""
     monkeypatch.setitem(sys.modules, "yaml", None)
     (tmp_path / "tenant.yml").write_text(f"mailboxes: [{ANN}]\n")
     (tmp_path / "tenant.json").write_text(f'{{"mailboxes": ["{ANN}"]}}')
@@ -91,7 +91,7 @@ def test_without_pyyaml_a_file_of_yaml_can_t_be_read(
 
 
 def test_missing_pydantic_is_reported(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As for other libraries, before a request is sent."""
+    """A missing pydantic is reported with Ansible's own message before any request."""
     monkeypatch.setitem(sys.modules, "pydantic", None)
     server = serve(inhabited())
     result = run(server, mailboxes=[ANN])
@@ -100,7 +100,7 @@ def test_missing_pydantic_is_reported(serve: Serve, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_result_is_the_plan(serve: Serve) -> None:
-    """Only the plan that check mode predicted is carried out, and unchanged objects are listed."""
+    """The result contains the plan that check mode predicted, and the unchanged objects."""
     options: dict[str, Any] = {
         "mailboxes": [{"name": ANN, "aliases": ["new@one.example"]}, "eve@one.example", BOB],
         "passwords": {"eve@one.example": SECRET},
@@ -110,7 +110,7 @@ def test_the_result_is_the_plan(serve: Serve) -> None:
     predicted = run(server, check=True, **options)
     assert server.writes == []
     done = run(server, **options, expected_plan=predicted["plan_digest"])
-    # From ansible-core 2.21 on, results have an invocation only if the controller asks for it.
+    # Since ansible-core 2.21, results contain the invocation only if the controller asks for it.
     for result in (predicted, done):
         result.pop("invocation", None)
     assert done == predicted

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The inventory: its files, the facts of each domain, and the domains that it lists."""
+"""The inventory plugin: its files, each domain's facts, and the listed domains."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.matrix
 
 
 def test_a_file_is_known_by_its_name(tmp_path: Path) -> None:
-    """Its end has to be email_domains.yml or email_domains.yaml, and the file has to exist."""
+    """An inventory file must exist and its name must end in email_domains.yml or .yaml."""
     names = "email_domains.yml", "some.email_domains.yaml", "email_domains.json"
     files = [tmp_path / name for name in names]
     assert not any(InventoryModule().verify_file(str(file)) for file in files)
@@ -51,14 +51,14 @@ SPF = answer('"v=spf1 include:example.net ~all"')
 
 
 def options(**some: Any) -> dict[str, Any]:
-    """Return the options, with their defaults."""
+    """Return the options with their defaults."""
     usual = {"domains": ["*"], "exclude": [], "stage": False, "nameservers": [], "resolvers": []}
     usual["stage_timeout"] = 60
     return {**usual, **some}
 
 
 def tenant() -> QuirkyService:
-    """Return a tenant with three domains, one of them empty."""
+    """Return a tenant with three domains, one of which is empty."""
     return QuirkyService(
         None,
         domain("one.example"),
@@ -72,7 +72,7 @@ def tenant() -> QuirkyService:
 
 
 def test_what_is_at_a_domain_is_counted(serve: Serve, connect: Connect) -> None:
-    """Each domain has its numbers; an alias counts where it is, and not where its mailbox is."""
+    """Mailboxes, forwarders and aliases are counted for the domain in their own address."""
     domains, warnings = gather(connect(serve(tenant())), options())
     assert domains == {
         "one.example": {"email_mailboxes": 2, "email_forwarders": 0, "email_aliases": 1},
@@ -93,12 +93,12 @@ def test_what_is_at_a_domain_is_counted(serve: Serve, connect: Connect) -> None:
 def test_patterns_choose_domains(
     some: dict[str, Any], left: list[str], serve: Serve, connect: Connect
 ) -> None:
-    """Domains that match are taken, except those that are excluded, in any spelling."""
+    """Patterns select and exclude domains in any spelling."""
     assert list(gather(connect(serve(tenant())), options(**some)).domains) == left
 
 
 def test_an_unknown_name_is_warned_of(serve: Serve, connect: Connect) -> None:
-    """It may be a typing error; a pattern that matches nothing is none."""
+    """A name that is not a domain of the tenant causes a warning, but a pattern does not."""
     some = options(domains=["o*", "two.example"], exclude=["ome.example", "*.test"])
     (warning,) = gather(connect(serve(tenant())), some).warnings
     assert warning.startswith("exclude: ome.example is not a domain of the tenant")
@@ -106,14 +106,14 @@ def test_an_unknown_name_is_warned_of(serve: Serve, connect: Connect) -> None:
 
 @pytest.mark.parametrize("odd", ["{{ 7 * 7 }}.example", "a b.example"])
 def test_an_invalid_domain_name_is_no_host(odd: str, serve: Serve, connect: Connect) -> None:
-    """Ansible might take it for something else; it is warned of."""
+    """An invalid domain name is skipped with a warning, because Ansible might misinterpret it."""
     found = gather(connect(serve(QuirkyService(None, domain("a.example"), domain(odd)))), options())
     assert list(found.domains) == ["a.example"]
     assert found.warnings[0].startswith(repr(odd))
 
 
 def test_the_stage_is_what_name_servers_say(serve: Serve, connect: Connect) -> None:
-    """Each domain that was chosen has one; the others are not asked for."""
+    """Each selected domain has the stage that the name servers show, and no other is queried."""
     service = QuirkyService(
         None, *map(domain, ("new.example", "old.example", "shy.example", "x.y"))
     )
@@ -140,7 +140,7 @@ def test_the_stage_is_what_name_servers_say(serve: Serve, connect: Connect) -> N
 
 
 def test_stages_have_one_deadline(serve: Serve, connect: Connect) -> None:
-    """After it no domain is looked up; the others are hosts with a reason, and one warning."""
+    """After the deadline no domain is looked up, and one warning names the reason."""
     service = QuirkyService(None, *(domain(f"d{number}.example") for number in range(40)))
     server = serve(service)
     found = gather(connect(server), options(stage=True, stage_timeout=0))
@@ -148,11 +148,11 @@ def test_stages_have_one_deadline(serve: Serve, connect: Connect) -> None:
     assert {facts["email_stage_reason"] for facts in found.domains.values()} == {"timed_out"}
     assert len(found.domains) == 40
     (warning,) = found.warnings
-    assert "40 domains, 'd0.example' among them" in warning
+    assert "40 domains, including 'd0.example'" in warning
 
 
 def test_what_is_deleted_meanwhile_is_no_host(serve: Serve, connect: Connect) -> None:
-    """A domain that is gone when its records are read is left out, with a warning."""
+    """A domain that is deleted while the inventory is read is left out with a warning."""
     service = QuirkyService(None, *map(domain, ("a.example", "b.example")))
     service.meddle("GET", lambda: service.principals.pop("b.example"))
     with misbehaving({("*", "*"): refused}) as nameserver:
@@ -177,13 +177,13 @@ def test_what_is_deleted_meanwhile_is_no_host(serve: Serve, connect: Connect) ->
     ],
 )
 def test_what_was_not_gathered_is_known(planted: object) -> None:
-    """Nothing that Ansible could take for a template, and no variables of others."""
+    """Cached data is rejected if it contains templates or other variables."""
     assert is_gathered({"a.example": {"email_aliases": 0, "email_stage": "active"}})
     assert not is_gathered(planted)
 
 
 def test_no_half_an_inventory(serve: Serve, connect: Connect) -> None:
-    """Where the records of one domain can't be had, it is told, and no domain left out."""
+    """If one domain's records can't be read, a warning says so and all domains are listed."""
     service = QuirkyService(None, domain("a.example"), domain("b.example"))
     service.disturb("GET", problem(500, "Out of keys."), skip=2)
     with misbehaving({("*", "*"): answer("20 mx.elsewhere.example.")}) as nameserver:
@@ -199,7 +199,7 @@ def test_no_half_an_inventory(serve: Serve, connect: Connect) -> None:
 
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_refused_token_fails_the_inventory(status: int, serve: Serve, connect: Connect) -> None:
-    """It is not about one domain."""
+    """A refused token makes the inventory fail, because it affects all domains."""
     service = QuirkyService(None, domain("a.example"))
     service.disturb("GET", problem(status), skip=1)
     with pytest.raises((Unauthorized, Forbidden)):
@@ -207,7 +207,7 @@ def test_a_refused_token_fails_the_inventory(status: int, serve: Serve, connect:
 
 
 class Inventory(InventoryModule):
-    """The plugin with the options of a test, which keeps its warnings."""
+    """The plugin with a test's options, which records its warnings."""
 
     def __init__(self, url: str, **some: Any) -> None:
         super().__init__()
@@ -220,25 +220,25 @@ class Inventory(InventoryModule):
         self._cache: dict[str, Any] = {}
 
     def get_option(self, name: str) -> Any:
-        """Return an option of the test."""
+        """Return one of the test's options."""
         return self.given[name]
 
     def warning(self, text: str) -> None:
-        """Keep a warning."""
+        """Record a warning."""
         self.warnings.append(text)
 
     def _read_config_data(self, path: str) -> None:
-        """Read no file."""
+        """Do not read a file."""
 
     def hosts(self) -> list[str]:
-        """Return the hosts that it adds."""
+        """Return the added hosts."""
         inventory = InventoryData()
         self.parse(inventory, DataLoader(), "email_domains.yml")
         return list(inventory.hosts)
 
 
 def test_an_inventory_is_read_once_for_its_cache(serve: Serve) -> None:
-    """What is gathered is kept with the cache, and what is unknown is warned of."""
+    """The inventory is read once and then cached, together with its warnings."""
     server = serve(QuirkyService(None, domain("a.example")))
     plugin = Inventory(server.url, exclude=["b.example"])
     assert [plugin.hosts(), plugin.hosts()] == [["a.example"]] * 2
@@ -258,13 +258,13 @@ def test_an_inventory_is_read_once_for_its_cache(serve: Serve) -> None:
     ],
 )
 def test_an_unusable_option_fails_the_inventory(some: dict[str, Any], words: str) -> None:
-    """The error names the option."""
+    """The error about an unusable option names the option."""
     with pytest.raises(AnsibleParserError, match=f"^{words}"):
         Inventory("http://127.0.0.1:9", **some).hosts()
 
 
 def test_a_missing_library_fails_the_inventory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error names the library."""
+    """The error about a missing library names the library."""
     monkeypatch.setitem(sys.modules, "httpx", None)
     with pytest.raises(AnsibleParserError, match="httpx"):
         Inventory("http://127.0.0.1:9").hosts()

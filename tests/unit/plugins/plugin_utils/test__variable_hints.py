@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Messages that name variables, and warnings of variables that do nothing."""
+"""Messages that name variables, and warnings about unused variables."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ OPTIONS = {"scope": "mail_scope", "max_deletions": "mail_max_deletions"}
     [("The scope is wide.", ""), ("narrow scope", "scope with mail_scope")],
 )
 def test_an_option_in_a_message_gets_its_variable(message: str, named: str) -> None:
-    """A common word counts only where the message means the option."""
+    """A message names the variable of each option that it mentions, but ignores common words."""
     found = _variable_hints.with_variables(message, OPTIONS)
     assert found == (f"{message}. Set {named}." if named else message)
 
 
 def test_variables_that_do_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Variables in a file may be another playbook's, and only close names are guessed."""
+    """An unused variable causes a warning, unless it may belong to another playbook."""
     names = ("max_deletions", "mail_scop", "mail_alias", "mail_state", "mail_x", "mail_purge", "x")
     given = {"extra_vars": ("mail_alias=a", "@account.yml")}
     monkeypatch.setattr(_variable_hints, "load_extra_vars", lambda _: dict.fromkeys(names))

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tasks in the worker: their conditions, connections, secrets and progress."""
+"""Tasks in Ansible's worker: conditions, connections, secrets and progress."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ OWN = Path(sys.executable)
 
 
 def test_ansible_core_has_all_private_parts() -> None:
-    """On every supported version; the list names what another version lacks."""
+    """All supported versions of ansible-core have the private parts that the worker needs."""
     assert missing_parts() == []
 
 
 def test_a_task_runs_as_a_module_without_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A later ansible-core that lacks one of them still runs the task, and the reason names it."""
+    """If ansible-core lacks a private part, the task runs as a module and the reason names it."""
     monkeypatch.delattr(basic.AnsibleModule, "_log_invocation")
     reason = "this ansible-core lacks AnsibleModule._log_invocation"
     assert Action()._process_reason({}) == reason
@@ -49,23 +49,23 @@ def test_a_task_runs_as_a_module_without_them(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("interpreter", ["", "auto", "auto_legacy_silent", sys.executable])
 def test_ansibles_own_python_runs_in_the_worker(interpreter: str) -> None:
-    """On the controller, discovery finds the same one."""
+    """A task runs in the worker if its interpreter is Ansible's own Python."""
     assert interpreter_reason(interpreter) is None
 
 
 def test_a_virtual_environment_is_known_by_its_folder(tmp_path: Path) -> None:
-    """A link to the folder is the same one; a link to the file has other packages."""
+    """A virtual environment is recognized through a link to its folder, but not to its Python."""
     beside = tmp_path / "bin"
     beside.symlink_to(OWN.parent, target_is_directory=True)
     assert interpreter_reason(str(beside / OWN.name)) is None
     python = tmp_path / OWN.name
     python.symlink_to(OWN)
-    assert interpreter_reason(str(python)) == f"its Python is {python}, Ansible's own is {OWN}"
+    assert interpreter_reason(str(python)) == f"its Python is {python}, but Ansible's own is {OWN}"
 
 
 @pytest.mark.parametrize("interpreter", ["python3", "./python3", f"{OWN} -I", "/nowhere/python3"])
 def test_another_python_needs_a_process(interpreter: str) -> None:
-    """Also one that only a shell would find."""
+    """Another Python, even one that only a shell would find, needs a module process."""
     assert interpreter_reason(interpreter) is not None
 
 
@@ -79,7 +79,7 @@ def test_another_python_needs_a_process(interpreter: str) -> None:
     ],
 )
 def test_some_variables_need_a_process(name: str, value: str, needs_process: bool) -> None:
-    """Others can be set for a while; names that a shell refuses are left to it."""
+    """Some environment variables need a module process, and others are set during the task."""
     reason = environment_reason({"POSTROOM_API_URL": "x", name: value})
     assert (reason is not None) is needs_process
     assert reason is None or name in reason
@@ -95,14 +95,14 @@ PARAMS = {
 
 @pytest.fixture
 def connections() -> ConnectionCache:
-    """Return an empty cache."""
+    """Return an empty cache of connections."""
     return ConnectionCache()
 
 
 def test_a_change_around_the_task_makes_a_new_connection(
     connections: ConnectionCache, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Another service, tenant, trust, CA file, proxy or process, or an interrupted task."""
+    """A new connection is opened if an option, the CA file, a proxy or the process changes."""
     file = tmp_path / "ca.pem"
     params = {**PARAMS, "ca_path": str(file)}
     file.write_text("one", "utf-8")
@@ -123,7 +123,7 @@ def test_a_change_around_the_task_makes_a_new_connection(
 
 
 def test_eight_connections_are_kept(connections: ConnectionCache) -> None:
-    """Those used last, so that a loop over many tenants does not hold a connection to each."""
+    """The eight most recently used connections are kept."""
     first = connections.get(PARAMS)
     for number in range(7):
         connections.get({**PARAMS, "api_token": f"token-{number}"})
@@ -145,26 +145,26 @@ RESULTS: list[Any] = [
 
 @pytest.mark.parametrize("result", RESULTS)
 def test_as_ansible_core_does_it(result: Any) -> None:
-    """Values that are a secret, hold one or hold none, texts and numbers; keys stay."""
+    """Secrets are removed from results in the same way as by ansible-core."""
     assert remove_secrets(result, SECRETS) == as_lists(parameters.remove_values(result, SECRETS))
 
 
 def as_lists(value: Any) -> Any:
-    """Return a value as JSON would give it back."""
+    """Return a value as it would be after a conversion to JSON."""
     if isinstance(value, dict):
         return {key: as_lists(one) for key, one in value.items()}
     return [as_lists(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 class Action(InProcessAction):
-    """An action with a task that raises an error."""
+    """An action plugin with a task that raises an exception."""
 
     argument_spec: Mapping[str, Any] = MappingProxyType({"more": {"type": "dict"}})
 
     def __init__(self, error: BaseException | None = None) -> None:
-        # So many secrets that the invocation is not logged.
+        # With so many secrets, the invocation is not logged.
         more = {"passwords": [f"stray-{number:04}" for number in range(101)]}
-        # From ansible-core 2.19 on, results have a traceback only if the controller asks for it.
+        # Since ansible-core 2.19, results contain a traceback only if the controller asks for it.
         asked = (
             {"_ansible_tracebacks_for": ["error"]}
             if "tracebacks_for" in parameters.PASS_VARS
@@ -178,16 +178,16 @@ class Action(InProcessAction):
         self._templar = SimpleNamespace(template=lambda value: value)
 
     def _update_module_args(self, *args: Any) -> None:
-        """Leave the arguments as they are."""
+        """Leave the arguments unchanged."""
 
     def ensure(self, *args: Any, **options: Any) -> Any:
-        """Raise the error, in the environment of the task."""
+        """Raise the exception in the task's environment."""
         assert os.environ["MORE"] == "x"
         raise self._error or AssertionError
 
 
 def test_some_places_need_a_process() -> None:
-    """A switch, another machine, another user and another Python are respected."""
+    """A task needs a module process on another host, as another user or with another Python."""
     action = Action()
     assert action._process_reason({}) is None
     assert "is off" in str(action._process_reason({"postroom_in_process": "no"}))
@@ -201,7 +201,7 @@ def test_some_places_need_a_process() -> None:
 
 
 def test_a_crash_is_a_result_without_secrets() -> None:
-    """An interrupt passes, and the environment is restored after both."""
+    """A crash becomes a result without secrets, and the environment is restored."""
     result = str(Action(KeyError("a-token, stray-0007"))._run_here({}, {"MORE": "x"}))
     assert "KeyError" in result
     assert [secret for secret in ("a-token", "stray-0007") if secret in result] == []
@@ -211,9 +211,9 @@ def test_a_crash_is_a_result_without_secrets() -> None:
 
 
 def test_a_worker_ends_when_ansible_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker whose parent process is gone exits with status 1 instead of waiting on."""
+    """A worker whose parent process has ended exits with status 1."""
     ended: list[int] = []
-    # One that was never started is not alive.
+    # A process that was never started is not alive.
     monkeypatch.setattr(multiprocessing, "parent_process", multiprocessing.Process)
     monkeypatch.setattr(os, "_exit", ended.append)
     sleep_unless_orphaned(0.01)
@@ -221,7 +221,7 @@ def test_a_worker_ends_when_ansible_has_ended(monkeypatch: pytest.MonkeyPatch) -
 
 
 class Screen:
-    """What was shown, and a clock that the test moves on."""
+    """A fake screen and clock."""
 
     def __init__(self, *, is_terminal: bool) -> None:
         self.clock = Clock()
@@ -229,17 +229,17 @@ class Screen:
         self.progress = Progress(self.show, is_terminal=is_terminal, clock=self.clock)
 
     def show(self, text: str, newline: bool) -> None:
-        """Take a text."""
+        """Record a text."""
         self.shown.append((text, newline))
 
     def go_on(self, seconds: float, done: int, total: int = 1000) -> None:
-        """Let time pass and tell how many are through."""
+        """Advance the time, and report the number of completed changes."""
         self.clock.sleep(seconds)
         self.progress(done, total)
 
 
 def test_a_terminal_has_one_line_that_is_cleared_at_the_end() -> None:
-    """At most twice a second; a shorter text covers the longer one before."""
+    """A terminal shows one line that is rewritten and finally cleared."""
     screen = Screen(is_terminal=True)
     screen.go_on(30.0, 1, 10_001)
     screen.go_on(2.0, 3, 10_001)
@@ -256,7 +256,7 @@ def test_a_terminal_has_one_line_that_is_cleared_at_the_end() -> None:
 
 
 def test_a_log_has_a_line_now_and_then() -> None:
-    """Every fifteen seconds, each on a line of its own, and nothing to clear."""
+    """A log gets a new line every fifteen seconds."""
     screen = Screen(is_terminal=False)
     for second in range(60):
         screen.go_on(1.0, 10 * second)

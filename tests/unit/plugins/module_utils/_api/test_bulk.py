@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Applying a tenant's plan: what a failure stops, what is given back, confirmed and reported."""
+"""Applying a tenant's plan: what a failure stops, and how results are confirmed and reported."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ run = partial(apply_plan, deadline_per_change=True)
 
 
 def test_a_domain_that_was_not_emptied_stays(serve: Serve, connect: Connect) -> None:
-    """Or else the service might take the rest with it."""
+    """A domain is not deleted while it still contains an object that could not be deleted."""
     service = service_of(mailbox("alice@example.com"))
     parts: Parts = {"domains": [{"name": "example.com", "state": "absent", "force": True}]}
     planned = plan_for(service, parts, max_deletions=9)
@@ -57,7 +57,7 @@ def test_a_domain_that_was_not_emptied_stays(serve: Serve, connect: Connect) -> 
 def test_an_address_that_another_run_moved_is_not_given_back(
     serve: Serve, connect: Connect
 ) -> None:
-    """The other run created its new holder, so nothing is owed to the old one."""
+    """An address that another run has already moved is not given back to its former owner."""
     service = service_of(mailbox("alice@example.com", "x@example.com"))
     parts: Parts = {"mailboxes": [mail("alice"), mail("bob", "x")]}
     planned = plan_for(service, parts, passwords=["bob@example.com"])
@@ -73,7 +73,7 @@ def test_an_address_that_another_run_moved_is_not_given_back(
 def test_an_object_that_another_run_creates_is_unchanged(
     always: bool, serve: Serve, connect: Connect
 ) -> None:
-    """What needs it goes on; passwords that are always set replace those of the other run."""
+    """An object that another run creates first is unchanged, unless passwords are always set."""
     service = service_of()
     parts: Parts = {"domains": ["new.example"], "mailboxes": ["a@new.example", "b@new.example"]}
     names = ["a@new.example", "b@new.example"]
@@ -93,14 +93,14 @@ TWO_MOVES: Parts = {"mailboxes": [mail("bob"), mail("alice", "x"), mail("carol",
 
 
 def movers() -> QuirkyService:
-    """Return a service where Bob has what others are to have."""
+    """Return a service in which Bob has the addresses that others are to get."""
     return service_of(
         *map(mailbox, ("alice@example.com", "carol@example.com")),
         mailbox("bob@example.com", "x@example.com", "y@example.com"),
     )
 
 
-#: What is declared, whose writes are refused, who has the addresses then, the outcomes.
+#: The definition, the refused objects, the final owners of the addresses, and the outcomes.
 RETURNED: dict[str, tuple[Parts, list[str], dict[str, str], list[str]]] = {
     "the only one": (MOVE, ["alice"], {"x": "bob", "y": "bob"}, [NOT_ATTEMPTED, FAILED]),
     "one of two": (TWO_MOVES, ["alice"], {"x": "bob", "y": "carol"}, [CHANGED, FAILED, CHANGED]),
@@ -115,7 +115,7 @@ RETURNED: dict[str, tuple[Parts, list[str], dict[str, str], list[str]]] = {
 
 @pytest.mark.parametrize("case", RETURNED)
 def test_a_refused_address_is_given_back(case: str, serve: Serve, connect: Connect) -> None:
-    """Where all of it is returned, its former owner is unchanged."""
+    """An address that its new owner can't take is given back to its former owner."""
     parts, refused, after, outcomes = RETURNED[case]
     service = movers()
     planned = plan_for(service, parts)
@@ -128,7 +128,7 @@ def test_a_refused_address_is_given_back(case: str, serve: Serve, connect: Conne
 
 
 def test_an_address_of_an_unattempted_step_is_given_back(serve: Serve, connect: Connect) -> None:
-    """Alice needs two owners to give something up; where one fails, the other gets it back."""
+    """If a mailbox needs addresses of two owners and one fails, the other gets its address back."""
     boxes: tuple[tuple[str, list[str]], ...] = (
         ("alice", []),
         ("bob", ["x@example.com"]),
@@ -144,7 +144,7 @@ def test_an_address_of_an_unattempted_step_is_given_back(serve: Serve, connect: 
 
 
 def test_an_address_that_can_not_be_given_back_is_reported(serve: Serve, connect: Connect) -> None:
-    """It may deliver nowhere until the next run."""
+    """An address that can't be given back is reported, because it may not receive mail."""
     service = movers()
     planned = plan_for(service, MOVE)
     fussy = Fussy(service, {"PATCH /api/principal/alice": problem(422, "no")})
@@ -159,7 +159,7 @@ def test_an_address_that_can_not_be_given_back_is_reported(serve: Serve, connect
 
 @pytest.mark.parametrize("lost", ["the confirmation", "the answer and its verification"])
 def test_an_address_that_may_have_moved_stays(lost: str, serve: Serve, connect: Connect) -> None:
-    """What was written, or may have been, stays with the new owner."""
+    """An address that may have reached its new owner is not given back."""
     service = movers()
     planned = plan_for(service, MOVE)
     fussy = Fussy(service, {})
@@ -179,7 +179,7 @@ def test_an_address_that_may_have_moved_stays(lost: str, serve: Serve, connect: 
 
 
 def test_a_pause_beyond_the_deadline_stops_the_rest(serve: Serve, connect: Connect) -> None:
-    """Nobody sleeps for it, and nothing more is attempted."""
+    """A requested pause that exceeds the deadline stops the rest without waiting."""
     service = service_of()
     planned = many(service, 40)
     server = serve(Fussy(service, {"POST b": problem(429).having(Retry_After="86400")}))
@@ -192,7 +192,7 @@ def test_a_pause_beyond_the_deadline_stops_the_rest(serve: Serve, connect: Conne
 
 @pytest.mark.parametrize("concurrency", [1, 4])
 def test_a_refused_token_stops_the_rest(concurrency: int, serve: Serve, connect: Connect) -> None:
-    """No thread begins another change after it has met a 401."""
+    """After a refused token, no thread starts another change."""
     service = service_of()
     planned = many(service, 40)
     server = serve(Fussy(service, {"POST b": problem(401)}))
@@ -203,7 +203,7 @@ def test_a_refused_token_stops_the_rest(concurrency: int, serve: Serve, connect:
 
 
 def test_many_failures_in_a_row_stop_the_rest(serve: Serve, connect: Connect) -> None:
-    """Sixteen are enough; a success or a refusal between them starts the count again."""
+    """Sixteen failures in a row stop the rest, but a success or refusal resets the count."""
     service = service_of()
     planned = many(service, 40)
     server = serve(Fussy(service, {"POST b": problem(500)}))
@@ -225,13 +225,13 @@ EDITS: Parts = {
 
 
 def editable() -> QuirkyService:
-    """Return a service where two mailboxes lack an alias and a forwarder a member."""
+    """Return a service in which two mailboxes lack an alias and a forwarder lacks a member."""
     boxes = (mailbox(f"{who}@example.com") for who in ("alice", "bob", "carol"))
     return service_of(*boxes, forwarder("team@example.com", FAR))
 
 
 def test_edits_are_confirmed_by_one_list(serve: Serve, connect: Connect) -> None:
-    """After a wait in which clients with older copies may write."""
+    """Edits are confirmed by one list, after a pause in which other clients may overwrite them."""
     service, clock = editable(), Clock()
     planned = plan_for(service, EDITS)
     server = serve(service)
@@ -243,7 +243,7 @@ def test_edits_are_confirmed_by_one_list(serve: Serve, connect: Connect) -> None
 
 
 def test_lost_updates_are_repaired(serve: Serve, connect: Connect) -> None:
-    """Only what another client undid is written again; what it added stays."""
+    """A lost update is repaired without removing what another client added."""
     service = editable()
     planned = plan_for(service, EDITS)
     stale = {"emails": ["alice@example.com", "theirs@example.com"]}
@@ -276,7 +276,7 @@ def test_lost_updates_are_repaired(serve: Serve, connect: Connect) -> None:
 
 
 def test_an_edit_that_can_not_be_repaired_was_written(serve: Serve, connect: Connect) -> None:
-    """A mailbox that vanished after its edit is a failure that counts as a change."""
+    """An edit that can't be repaired is a failure that counts as a change."""
     service = editable()
     planned = plan_for(service, {"mailboxes": [mail("alice", "x")]})
     service.meddle("PATCH", lambda: service.principals.pop("alice@example.com"))
@@ -286,7 +286,7 @@ def test_an_edit_that_can_not_be_repaired_was_written(serve: Serve, connect: Con
 
 
 def test_a_failed_confirmation_leaves_edits_unknown(serve: Serve, connect: Connect) -> None:
-    """Edits are failed and written; creates were answered and are known."""
+    """If the confirmation fails, edits are reported as failed but written, and creates as done."""
     service = editable()
     parts: Parts = {"mailboxes": [mail("alice", "x"), mail("new")]}
     planned = plan_for(service, parts, passwords=["new"])
@@ -300,7 +300,7 @@ def test_a_failed_confirmation_leaves_edits_unknown(serve: Serve, connect: Conne
 
 
 def test_an_interrupt_starts_nothing_more(serve: Serve, connect: Connect) -> None:
-    """Running changes end, few were queued ahead, and no thread is left."""
+    """After an interrupt, running changes finish, no more start, and no thread remains."""
     service = service_of()
     planned = many(service, 40)
     server = serve(service)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # ruff: noqa: E501 - each problem of a plan is one line
-"""A whole tenant: dry runs, incomplete lists, reviewed plans, partial failures and purging."""
+"""Converging a tenant: dry runs, incomplete lists, reviewed plans, failures and purges."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ LIST = "GET /api/principal"
 
 
 def inhabited(quirks: Quirks | None = None) -> QuirkyService:
-    """Return a service for which PARTS are one change of each kind."""
+    """Return a service on which PARTS is one change of each kind."""
     principals = [
         domain("example.com"),
         mailbox("alice@example.com", "y@example.com", "z@example.com"),
@@ -81,7 +81,7 @@ def inhabited(quirks: Quirks | None = None) -> QuirkyService:
 
 
 def wanted(parts: Parts | None = None, expected: str | None = None, **rules: Any) -> dict[str, Any]:
-    """Return arguments of ``converge_tenant``, with a password for each mailbox."""
+    """Return the arguments of ``converge_tenant``, with a password for each mailbox."""
     parts = PARTS if parts is None else parts
     passwords = {named(entry["name"]): (PASSWORD,) for entry in parts.get("mailboxes", ())}
     return {
@@ -94,19 +94,19 @@ def wanted(parts: Parts | None = None, expected: str | None = None, **rules: Any
 
 
 def checked(client: Client, *args: Any, **rules: Any) -> TenantReport:
-    """Converge in check mode."""
+    """Converge the tenant in check mode."""
     return converge_tenant(client, **wanted(*args, **rules), dry_run=True)
 
 
 def converged(client: Client, *args: Any, **rules: Any) -> TenantReport:
-    """Converge."""
+    """Converge the tenant."""
     found = converge_tenant(client, **wanted(*args, **rules), dry_run=False)
     raise_if_incomplete(found)
     return found
 
 
 def test_check_mode_only_reads(serve: Serve, connect: Connect) -> None:
-    """It sends no write and predicts the real run; a run without creates or deletes reads once."""
+    """Check mode sends no write and predicts the real run."""
     service = inhabited()
     server = serve(service)
     foretold = checked(connect(server))
@@ -125,7 +125,7 @@ def test_check_mode_only_reads(serve: Serve, connect: Connect) -> None:
 
 
 def lacking(service: QuirkyService, *lacks: str) -> Handler:
-    """Leave names out of the list of everything; the lists by type are whole."""
+    """Remove names from the list of everything, but not from the lists by type."""
 
     def answer(request: Request) -> Reply:
         if request.line != LIST:
@@ -135,7 +135,7 @@ def lacking(service: QuirkyService, *lacks: str) -> Handler:
     return answer
 
 
-#: What is asked for; each would create or delete something.
+#: Definitions and options, each of which would create or delete something.
 ASKED: dict[str, tuple[Parts, dict[str, Any]]] = {
     "a mailbox that may be there": ({"mailboxes": [mail("dora"), mail("new")]}, {}),
     "purge": ({"domains": ["example.com", "new.example"]}, {"kinds": ALL, "max_deletions": 99}),
@@ -148,7 +148,7 @@ ASKED: dict[str, tuple[Parts, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("asked", ASKED)
 def test_a_cut_list_decides_nothing(asked: str, serve: Serve, connect: Connect) -> None:
-    """Nothing is created that seems to lack, nothing deleted that seems to be alone."""
+    """Nothing is created or deleted on the basis of an incomplete list."""
     service = inhabited()
     service.principals["zz.example"] = domain("zz.example")
     server = serve(lacking(service, "dora@example.com", "team@example.com", "zz.example"))
@@ -159,7 +159,7 @@ def test_a_cut_list_decides_nothing(asked: str, serve: Serve, connect: Connect) 
 
 
 def test_only_the_expected_plan_is_applied(serve: Serve, connect: Connect) -> None:
-    """Identified by the digest of check mode; an empty plan is always expected."""
+    """Only the plan with the expected digest is applied, but an empty plan is always accepted."""
     service = inhabited()
     server = serve(service)
     foretold = checked(connect(server)).digest
@@ -175,7 +175,7 @@ def test_only_the_expected_plan_is_applied(serve: Serve, connect: Connect) -> No
 
 
 def test_a_plan_is_reviewed_without_the_passwords(serve: Serve, connect: Connect) -> None:
-    """Its digest is the same; a warning names the mailboxes that lack one."""
+    """A plan can be reviewed without passwords, and a warning names mailboxes that need one."""
     server = serve(inhabited())
     bare = wanted() | {"passwords": Passwords()}
     foretold = converge_tenant(connect(server), **bare, dry_run=True)
@@ -188,7 +188,7 @@ def test_a_plan_is_reviewed_without_the_passwords(serve: Serve, connect: Connect
     "expected", ["v2:sha256:", "0" * 64, f"v2:sha256:{0:064}\n", f"sha256:{0:064}"]
 )
 def test_a_malformed_digest_is_refused(expected: str, serve: Serve, connect: Connect) -> None:
-    """Before anything is sent; so is the last one, which has the format of the first release."""
+    """A malformed digest, including one of the first release, is refused before any request."""
     server = serve(inhabited())
     with pytest.raises(errors.InvalidInput, match=r"^expected_plan: "):
         checked(connect(server), PARTS, expected)
@@ -196,7 +196,7 @@ def test_a_malformed_digest_is_refused(expected: str, serve: Serve, connect: Con
 
 
 def test_patterns_that_match_nothing_are_told(serve: Serve, connect: Connect) -> None:
-    """They may be misspelt, and what they were to protect is not."""
+    """A pattern that matches nothing causes a warning, because it may be misspelled."""
     patterns = {"scope": ("*@EXAMPLE.com", "*@b.example"), "ignore": ("y@*", "carol@exmaple.com")}
     found = checked(connect(serve(inhabited())), PARTS, None, **patterns)
     idle = [warning for warning in found.warnings if "matches nothing" in warning]
@@ -207,14 +207,14 @@ def test_patterns_that_match_nothing_are_told(serve: Serve, connect: Connect) ->
 
 
 def test_a_pattern_may_match_what_the_plan_creates(serve: Serve, connect: Connect) -> None:
-    """It is not reported as matching nothing."""
+    """A pattern that only matches objects to be created causes no warning."""
     parts: Parts = {"domains": ["example.com", "new.example"]}
     found = checked(connect(serve(inhabited())), parts, None, scope=("new.example",))
     assert not [warning for warning in found.warnings if "matches nothing" in warning]
 
 
 def test_findings_refuse_the_whole_plan(serve: Serve, connect: Connect) -> None:
-    """All at once, with their places; check mode only warns of missing prerequisites."""
+    """All problems of a plan are reported together, and nothing is applied."""
     parts: Parts = {"mailboxes": [mail("alice", "w@c.example"), mail("bob", "team")]}
     server = serve(inhabited())
     with pytest.raises(errors.Refused, match="2 problems") as caught:
@@ -227,7 +227,7 @@ def test_findings_refuse_the_whole_plan(serve: Serve, connect: Connect) -> None:
 
 
 def test_an_incomplete_run_reports_every_object(serve: Serve, connect: Connect) -> None:
-    """What changed, what failed, what was not attempted, and the plan's digest."""
+    """An incomplete run reports the outcome of each object, and the plan's digest."""
     server = serve(Fussy(inhabited(), {"POST b.example": problem(422, "no")}))
     parts: Parts = {**PARTS, "mailboxes": [*PARTS["mailboxes"], {"name": "q@b.example"}]}
     digest = checked(connect(server), parts).digest
@@ -258,7 +258,7 @@ def test_an_incomplete_run_reports_every_object(serve: Serve, connect: Connect) 
 
 
 def test_one_object_that_half_failed_is_one_failure(serve: Serve, connect: Connect) -> None:
-    """Alice gave her alias away but could not take another: changed in part, counted as failed."""
+    """An object whose change half failed is reported as changed and counted as failed."""
     service = inhabited()
     service.disturb("PATCH", problem(422, "no"), skip=1)
     parts: Parts = {**PARTS, "domains": []}
@@ -298,13 +298,13 @@ BOXES = {"bob@example.com", "carol@old.example", "dora@b\u00fccher.example"}
 
 
 def lost(planned: Plan) -> set[str]:
-    """Return what goes: objects, and aliases of those that stay."""
+    """Return the deleted objects, and the removed aliases of other objects."""
     changes = planned.changes
     deleted = {str(change.subject.name) for change in changes if change.action == "delete"}
     return deleted | {str(a) for change in changes for a in change.edit.remove_aliases}
 
 
-#: What is purged, the patterns, and what goes.
+#: The purged kinds, the patterns, and the deleted objects.
 PURGED: dict[str, tuple[list[str], dict[str, Any], set[str]]] = {
     "aliases": (["alias"], {}, ALIASES),
     "in scope, an address": (["mailbox"], {"scope": ("*@example.com",)}, {"bob@example.com"}),
@@ -326,7 +326,7 @@ PURGED: dict[str, tuple[list[str], dict[str, Any], set[str]]] = {
 
 @pytest.mark.parametrize("case", PURGED)
 def test_what_goes_and_what_is_left_alone(case: str) -> None:
-    """By kind, scope and ignore; of groups, and of what is declared, nothing ever."""
+    """A purge deletes undeclared objects of the chosen kinds, within the scope."""
     purge, rules, wanted = PURGED[case]
     planned = plan(TENANT, DECLARED, purge=purge, max_deletions=99, **rules)
     assert problems(planned) == []
@@ -334,7 +334,7 @@ def test_what_goes_and_what_is_left_alone(case: str) -> None:
 
 
 def test_aliases_are_left_alone_where_none_are_declared() -> None:
-    """No list given is another thing than an empty list; and what is undeclared goes whole."""
+    """Aliases of a mailbox are not purged if its definition contains no list of aliases."""
     planned = plan(TENANT, {"mailboxes": ["alice@example.com"]}, purge=["alias"], max_deletions=99)
     assert planned.changes == ()
 
@@ -343,7 +343,7 @@ FED: Parts = {"mailboxes": [mail("alice")], "forwarders": [forward("team", "bob"
 TEAM: list[Principal] = [HOME, box("alice"), team("team", FAR)]
 EVERYTHING: dict[str, Any] = {"purge": KINDS, "max_deletions": 9}
 INDIVIDUALS = {**EVERYTHING, "purge": ["alias", "mailbox", "forwarder"]}
-#: The tenant, the definition, the options, the findings, and what goes if they are ignored.
+#: The tenant, definition and options, the problems, and what is deleted if they are ignored.
 CASES: dict[str, tuple[list[Principal], Parts, dict[str, Any], list[str], set[str]]] = {
     "a domain in use is not purged": (
         [OLD, box("x@old.example")],
@@ -428,7 +428,7 @@ CASES: dict[str, tuple[list[Principal], Parts, dict[str, Any], list[str], set[st
         [],
         {"legal@old.example", "x@old.example", "old.example"},
     ),
-    # Nor what moves, nor what expired: it was named when it was given an end.
+    # Moves don't count either, nor do expired objects, whose end was declared.
     "what is declared absent does not count": (
         [HOME, OLD, box("a", "x", "y", "z"), box("b"), box("m"), team("c", FAR), team("d", FAR)],
         {
@@ -449,14 +449,14 @@ CASES: dict[str, tuple[list[Principal], Parts, dict[str, Any], list[str], set[st
 
 @pytest.mark.parametrize("case", CASES)
 def test_limits_of_purge_and_force(case: str) -> None:
-    """What the definition needs and what is ignored is kept; the finding has its place."""
+    """A purge or a forced deletion keeps what is ignored or what the definition needs."""
     tenant, parts, options, patterns, wanted = CASES[case]
     planned = plan(tenant, parts, **options)
     assert [text.replace("@example.com", "") for text in problems(planned)] == patterns
     assert lost(planned) == wanted
 
 
-#: The tenant, the definition, the options; how many deletions are not named.
+#: The tenant, definition and options, and the number of deletions that are not declared.
 COUNTED: dict[str, tuple[list[Principal], Parts, dict[str, Any], int]] = {
     "of all kinds": (
         [HOME, EMPTY, box("a", "b", "c"), box("d", "e"), team("f", FAR)],
@@ -475,7 +475,7 @@ COUNTED: dict[str, tuple[list[Principal], Parts, dict[str, Any], int]] = {
 
 @pytest.mark.parametrize("case", COUNTED)
 def test_max_deletions_counts_what_is_not_named(case: str) -> None:
-    """As many as it allows pass; one less is refused, in check mode with a warning."""
+    """Only undeclared deletions count against max_deletions, and one too many is refused."""
     tenant, parts, options, count = COUNTED[case]
     assert problems(plan(tenant, parts, max_deletions=count, **options)) == []
     (problem,) = plan(tenant, parts, max_deletions=count - 1, **options).problems
@@ -484,7 +484,7 @@ def test_max_deletions_counts_what_is_not_named(case: str) -> None:
 
 
 def test_the_message_counts_by_kind_and_names_ten() -> None:
-    """The rest is counted."""
+    """The message counts the deletions by kind and names the first ten."""
     boxes = [box(f"b{n:02}") for n in range(9)]
     tenant: list[Principal] = [HOME, EMPTY, *boxes, team("f", FAR), team("g", FAR)]
     (found,) = plan(tenant, {"domains": ["example.com"]}, purge=[*KINDS]).problems
@@ -501,7 +501,7 @@ def test_the_message_counts_by_kind_and_names_ten() -> None:
     ],
 )
 def test_max_delete_percent_is_of_each_kind(kind: str, most: float, words: str) -> None:
-    """What the share is of is what the tenant holds; other kinds don't count."""
+    """max_delete_percent limits each kind's share of the tenant's objects separately."""
     boxes = box("alice", "a", "b", "c"), box("bob", "d", "e"), box("carl")
     parts: Parts = {
         "domains": ["example.com", "old.example"],
@@ -527,7 +527,7 @@ def test_max_delete_percent_is_of_each_kind(kind: str, most: float, words: str) 
     ],
 )
 def test_invalid_rules_are_refused(option: str, rules: dict[str, Any]) -> None:
-    """The message names the option."""
+    """An invalid option is refused by name."""
     with pytest.raises(InvalidInput, match=f"^{option}"):
         Purge(**rules)
     assert Purge(max_percent=100).max_percent == 100

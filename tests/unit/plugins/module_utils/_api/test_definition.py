@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Definitions: their files, every mistake with its line and place, and exports."""
+"""Definitions: files, errors with line and location, and exports."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_pa
 NOW = datetime(2026, 6, 1, 12, tzinfo=timezone.utc)
 SECRET = "hunter2-hunter2"
 
-# A file, and each problem as its line, its place, and its code or a part of its text.
+# A file, and for each problem its line, its location, and its code or a part of its text.
 ONE_FILE: dict[str, list[tuple[str, str]]] = {
     "mailboxs: [x]": [("1: mailboxs", "unknown_key: ")],
-    "zebra: hunter2": [("1: zebra", "Known are: domains, mailboxes, forwarders.")],
+    "zebra: hunter2": [("1: zebra", "known keys are: domains, mailboxes, forwarders.")],
     "passwords: {alice@example.com: hunter2}": [("1: passwords", "secret_key: ")],
     "mailboxes:\n- a@example.com hunter2": [("2: mailboxes[0]", "text_after_name: ")],
     "domains:\nmailboxes: {}\nforwarders: a@example.com": [
@@ -71,7 +71,7 @@ ONE_FILE: dict[str, list[tuple[str, str]]] = {
     "mailboxes:\n- nmae: alice@example.com\n- address: b@example.com\n- expires: 2026-12-31": [
         ("2: mailboxes[0].nmae", "unknown_key: "),
         ("3: mailboxes[1].address", "unknown_key: "),
-        ("4: mailboxes[2].expires", "Known are: name, state, aliases."),
+        ("4: mailboxes[2].expires", "known keys are: name, state, aliases."),
     ],
     "mailboxes:\n- name: a@example.com\n  aliases:\n  - b\n  - [c]\n  - {}\n  - name: d@x.test": [
         ("4: mailboxes[0].aliases[0]", "no @"),
@@ -136,7 +136,7 @@ ONE_FILE: dict[str, list[tuple[str, str]]] = {
     ],
 }
 
-# A first and a second file, and the problems in the second.
+# Two files, and the problems in the second one.
 TWO_FILES: dict[tuple[str, str], list[tuple[str, str]]] = {
     (
         "domains: [{name: a.example, state: absent, force: true}]",
@@ -162,7 +162,7 @@ TWO_FILES: dict[tuple[str, str], list[tuple[str, str]]] = {
 
 
 def read(folder: Path, *texts: str) -> Definition:
-    """Read texts as files 1.yml, 2.yml and so on."""
+    """Read texts as the files 1.yml, 2.yml and so on."""
     sources = []
     for number, text in enumerate(texts, 1):
         (folder / f"{number}.yml").write_text(text, encoding="utf-8")
@@ -171,12 +171,12 @@ def read(folder: Path, *texts: str) -> Definition:
 
 
 def inline(**lists: Any) -> Definition:
-    """Read the options of a task."""
+    """Read a definition from a task's options."""
     return read_definition([Source(None, lists)], NOW)
 
 
 def names(definition: Definition, name: str) -> dict[str, Any]:
-    """Return what is declared for one address, as text."""
+    """Return the declaration for one address as strings."""
     declared = definition.individuals[parse_address(name)]
     aliases = declared.aliases
     return {
@@ -194,7 +194,7 @@ CASES = [((text,), found) for text, found in ONE_FILE.items()] + list(TWO_FILES.
 def test_every_mistake_is_reported(
     texts: tuple[str, ...], expected: list[tuple[str, str]], tmp_path: Path
 ) -> None:
-    """All problems at once, in order, each with file, line and place, and without secrets."""
+    """All problems are reported in order, with file, line and location, and without secrets."""
     with pytest.raises(InvalidDefinition) as caught:
         read(tmp_path, *texts)
     found = [str(problem).replace(f"{tmp_path}/", "") for problem in caught.value.problems]
@@ -210,7 +210,7 @@ def test_every_mistake_is_reported(
 
 
 def test_invalid_entries_hide_no_other_problems() -> None:
-    """The valid entries are checked, too, and keep their places."""
+    """Valid entries are checked even if others are invalid, and keep their positions."""
     with pytest.raises(InvalidDefinition) as caught:
         inline(
             mailboxes=["x", "a@a.example", None, "A@a.example", {"name": "b@a.example", 7: SECRET}],
@@ -229,7 +229,7 @@ def test_invalid_entries_hide_no_other_problems() -> None:
 
 
 def test_members_are_not_missing_if_they_are_invalid(tmp_path: Path) -> None:
-    """The forwarder of the first file is left out, so the second one seems to have none."""
+    """A forwarder with invalid members is not also reported as having none."""
     with pytest.raises(InvalidDefinition) as caught:
         read(
             tmp_path,
@@ -240,7 +240,7 @@ def test_members_are_not_missing_if_they_are_invalid(tmp_path: Path) -> None:
 
 
 def test_mistakes_in_options_are_reported_without_a_file(tmp_path: Path) -> None:
-    """A contradiction between options and a file names both, whichever comes first."""
+    """A contradiction between a task's options and a file is reported with both locations."""
     (tmp_path / "1.yml").write_text("domains: [a.example]")
     absent = Source(None, {"domains": [{"name": "a.example", "state": "absent"}]})
     with pytest.raises(InvalidDefinition, match=r"present in domains\[0\] \(line 1, in .*1.yml\)"):
@@ -250,14 +250,14 @@ def test_mistakes_in_options_are_reported_without_a_file(tmp_path: Path) -> None
 
 
 def test_a_file_that_is_not_regular_is_refused(tmp_path: Path) -> None:
-    """Reading a FIFO would wait for a writer."""
+    """A FIFO is refused, because reading it would wait for a writer."""
     os.mkfifo(tmp_path / "fifo.yml")
     with pytest.raises(InvalidDefinition, match="not a regular file"):
         load(str(tmp_path / "fifo.yml"))
 
 
 def test_files_are_merged(tmp_path: Path) -> None:
-    """Aliases and members are joined, and the first place counts."""
+    """Files are merged by joining aliases and members."""
     merged = read(
         tmp_path,
         "domains: [a.example]\nmailboxes: [m@a.example]\n"
@@ -296,7 +296,7 @@ ENDS = {
 
 @pytest.mark.parametrize("text", ENDS)
 def test_expired_objects_are_absent(text: Any) -> None:
-    """A date counts to its end in UTC, also where Ansible has read it as a date already."""
+    """An object is absent after the end of its expiry date in UTC."""
     forwarder = {"name": "f@a.example", "members": ["x@b.example"], "expires": text}
     alias = {"address": "p@a.example", "expires": text}
     read = inline(forwarders=[forwarder], mailboxes=[{"name": "m@a.example", "aliases": [alias]}])
@@ -311,7 +311,7 @@ def test_expired_objects_are_absent(text: Any) -> None:
 
 
 def test_absent_objects_claim_no_address() -> None:
-    """Their addresses are free for others within one definition."""
+    """The addresses of absent objects can be declared for other objects."""
     read = inline(
         mailboxes=[
             {"name": "a@a.example", "aliases": [{"address": "b@a.example", "state": "absent"}]},
@@ -332,12 +332,12 @@ def test_absent_objects_claim_no_address() -> None:
         ({"a@a.example": 12345}, "of a@a.example is not a string"),
         ({"a@a.example": [SECRET, {"x": SECRET}]}, "of a@a.example is not a string"),
         ({"a@a.example": [SECRET, ""]}, "of a@a.example is empty"),
-        ({"a@a.example": []}, "list of a@a.example is empty"),
+        ({"a@a.example": []}, "list for a@a.example is empty"),
         ({"a@a.example": SECRET, "A@A.example": SECRET}, "A@A.example is the same as a@a.example"),
     ],
 )
 def test_unusable_passwords_are_refused(raw: dict[Any, Any], words: str) -> None:
-    """The message names the address and never the password."""
+    """An unusable password is refused with the address, but without the password."""
     with pytest.raises(InvalidInput, match=r"^passwords: ") as caught:
         read_passwords(raw)
     assert words in str(caught.value)
@@ -367,7 +367,7 @@ READ = {
     "a: &x no\nb: *x": {"a": False, "b": False},
 }
 
-# What can't be loaded, as the line of the problem and a part of its text.
+# Invalid files, with the line of the problem and a part of its text.
 REFUSED_YAML: dict[str, tuple[int | None, str]] = {
     "# nothing\n": (None, "is empty"),
     "- a": (None, "not a mapping"),
@@ -405,7 +405,7 @@ REFUSED = [
 
 
 def loaded(tmp_path: Path, text: str, name: str = "tenant.yml") -> Source:
-    """Return what a file of this text holds."""
+    """Return the contents of a file with this text."""
     file = tmp_path / name
     file.write_text(text, encoding="utf-8")
     return load(str(file))
@@ -413,12 +413,12 @@ def loaded(tmp_path: Path, text: str, name: str = "tenant.yml") -> Source:
 
 @pytest.mark.parametrize("text", READ)
 def test_a_file_is_plain_data(text: str, tmp_path: Path) -> None:
-    """Scalars are text, but for null and booleans; aliases and merged keys are followed."""
+    """Scalars are read as strings, except for null and booleans, and anchors are resolved."""
     assert loaded(tmp_path, text).data == READ[text]
 
 
 def test_the_line_of_a_missing_part_is_that_of_its_parent(tmp_path: Path) -> None:
-    """JSON that is nested too deep for the YAML reader has no lines."""
+    """A missing part has the line of its parent, and JSON that is nested too deep has no lines."""
     text = '{\n "a": [\n  "b"]}'
     for found, line in ((text, 2), (f'{{"a": {"[" * 30 + "]" * 30}}}', None)):
         lines = loaded(tmp_path, found, "x.json").find_line
@@ -430,20 +430,20 @@ def test_the_line_of_a_missing_part_is_that_of_its_parent(tmp_path: Path) -> Non
 def test_an_unusable_file_is_refused(
     name: str, content: bytes, line: int | None, words: str, tmp_path: Path
 ) -> None:
-    """With the line where it can be known, and without what may be a secret."""
+    """An unusable file is refused with the line, if known, and without possible secrets."""
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InvalidDefinition) as caught:
         load(str(tmp_path / name))
     (problem,) = caught.value.details["problems"]
     assert (problem["file"], problem["where"]) == (str(tmp_path / name), "")
-    # Newer Pythons report a trailing comma one line up.
+    # Newer versions of Python report a trailing comma one line earlier.
     assert problem["line"] == line or "trailing comma" in problem["text"]
     assert words in problem["text"]
     assert "s3cret" not in str(caught.value)
 
 
 def test_a_missing_file_is_reported(tmp_path: Path) -> None:
-    """With the operating system's reason."""
+    """A missing file is reported with the operating system's reason."""
     for path, reason in (
         (str(tmp_path), "Is a directory"),
         (str(tmp_path / "missing.yml"), "No such file"),
@@ -454,7 +454,7 @@ def test_a_missing_file_is_reported(tmp_path: Path) -> None:
 
 
 def read_names(*texts: str) -> frozenset[Name]:
-    """Return names as a service answers them."""
+    """Read names as a service returns them."""
     return frozenset(map(read_name, texts))
 
 
@@ -469,7 +469,7 @@ EMPTY: dict[str, list[object]] = {"domains": [], "mailboxes": [], "forwarders": 
 
 
 def test_everything_is_declared_in_order() -> None:
-    """Lists are present even when empty; sections are those of the kinds."""
+    """An export contains all objects in order, and all lists, even if they are empty."""
     definition, warnings = export(TENANT)
     assert definition["forwarders"] == [
         {"name": "Team@example.com", "members": ["b@c.eu", "z@a.example"], "aliases": []}
@@ -492,7 +492,7 @@ UNDECLARABLE: list[Principal] = [
 
 @pytest.mark.parametrize("principal", UNDECLARABLE)
 def test_an_object_that_can_not_be_declared_is_left_out_whole(principal: Principal) -> None:
-    """With a warning that names it; a forwarder without one member would lose that member."""
+    """An object that can't be declared is left out of an export with a warning."""
     definition, (warning,) = export([principal])
     assert definition == EMPTY
     assert str(principal.name) in warning
@@ -500,7 +500,7 @@ def test_an_object_that_can_not_be_declared_is_left_out_whole(principal: Princip
 
 
 def test_an_alias_that_can_not_be_declared_is_left_out_alone() -> None:
-    """The warning mentions the option that protects it from a purge."""
+    """An alias that can't be declared is left out, and the warning names the option ignore."""
     box = Mailbox(read_name("a@example.com"), read_names("@example.com", "b@example.com"))
     definition, (warning,) = export([box])
     assert definition["mailboxes"] == [{"name": "a@example.com", "aliases": ["b@example.com"]}]

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Each field of a mailbox or forwarder reaches every place that has to handle it.
+"""Every part of the code handles each field of a mailbox or forwarder.
 
-A new field needs a row in VALUES. These tests then fail wherever it is missing.
+A new field needs a row in VALUES. These tests then fail where the field is not handled.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ from ansible_collections.postroom.email.tests.support.planning import (
     plan,
 )
 
-#: Two values of each field, neither of them the default.
+#: Two values of each field, both of which differ from the default.
 VALUES: dict[str, tuple[Any, Any]] = {
     "name": (named("first"), named("first")),
     "aliases": (names(["alias1"]), names(["alias2"])),
@@ -76,18 +76,18 @@ each_field = pytest.mark.parametrize(("kind", "field"), FIELDS)
 
 
 def filled(kind: type[Individual], changed: str = "") -> Individual:
-    """Return an object with a value in each field, the second one in the field ``changed``."""
+    """Return an object with a value in each field, and the second value in ``changed``."""
     return kind(**{each.name: VALUES[each.name][each.name == changed] for each in fields(kind)})
 
 
 def entry_of(individual: Individual) -> dict[str, Any]:
-    """Return an object as a definition declares it."""
+    """Return an object's entry in a definition."""
     (entry,) = export([individual])[0][SECTIONS[individual.kind]]
     return dict(entry)
 
 
 def planned(declared: Individual, *current: Individual) -> Plan:
-    """Return the plan for the tenant with ``current``, without problems."""
+    """Return the plan for a tenant that has ``current``. It must have no problems."""
     found = plan(
         [*TENANT, *current],
         export([declared])[0],
@@ -101,7 +101,7 @@ def planned(declared: Individual, *current: Individual) -> Plan:
 
 @each_field
 def test_a_plan_changes_each_field(kind: type[Individual], field: str) -> None:
-    """An exported object is created with it, gets it back, and needs no change if it has it."""
+    """A plan creates and updates an object with each field, and is empty if the field is right."""
     wanted, other = filled(kind), filled(kind, field)
     (created,) = planned(wanted).changes
     assert created.after == wanted
@@ -113,7 +113,7 @@ def test_a_plan_changes_each_field(kind: type[Individual], field: str) -> None:
 
 @each_field
 def test_a_review_shows_each_field(kind: type[Individual], field: str) -> None:
-    """It is part of the diff, the digest and the facts, and kept when names are respelled."""
+    """Each field is part of the diff, the digest and the facts."""
     wanted, other = filled(kind), filled(kind, field)
     (updated,) = planned(wanted, other).changes
     (diff,) = as_diff([updated])
@@ -126,7 +126,7 @@ def test_a_review_shows_each_field(kind: type[Individual], field: str) -> None:
 
 @each_field
 def test_requests_contain_each_field(kind: type[Individual], field: str) -> None:
-    """It is created, updated and read, and an update contains nothing else."""
+    """Each field is part of the requests and responses, and an update contains only changes."""
     wanted, other = filled(kind), filled(kind, field)
     created = endpoints.create(other).body or {}
     updated = endpoints.update(other, wanted).body or {}
@@ -137,7 +137,7 @@ def test_requests_contain_each_field(kind: type[Individual], field: str) -> None
 
 @each_field
 def test_definitions_are_merged_by_field(kind: type[Individual], field: str) -> None:
-    """Two files add to each other; two values are both declared, or contradict each other."""
+    """When two files declare the same object, each field is merged or reported as contradictory."""
     entry, other = entry_of(filled(kind)), entry_of(filled(kind, field))
     value, other_value = VALUES[field]
     name = {"name": entry["name"]}
@@ -159,7 +159,7 @@ def test_definitions_are_merged_by_field(kind: type[Individual], field: str) -> 
 
 @each_field
 def test_a_module_sets_each_field(kind: type[Individual], field: str, serve: Serve) -> None:
-    """It returns what it was given, and changes nothing in a second run."""
+    """A module sets each field, returns it, and changes nothing in a second run."""
     members = [quirky.mailbox(f"member{number}@example.com") for number in (1, 2)]
     server = serve(quirky.QuirkyService(None, quirky.domain("example.com"), *members))
 
@@ -180,7 +180,7 @@ def test_a_module_sets_each_field(kind: type[Individual], field: str, serve: Ser
 
 @each_kind
 def test_modules_document_each_field(kind: type[Individual]) -> None:
-    """Facts and results have the same keys, and a module has an option for each of them."""
+    """Each field is documented in facts and results, and is an option of its module."""
     keys = filled(kind).as_dict().keys()
     assert keys == {each.name for each in fields(kind)}
     assert keys <= MODULES[kind].ARGUMENT_SPEC.keys()

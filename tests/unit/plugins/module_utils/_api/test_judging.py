@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Verdicts on records from the answers of name servers."""
+"""Verdicts on records, based on name servers' answers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ OURS = Mx(10, "mail.example.net")
 
 
 def wants(name: str, value: Value) -> WantedRecord:
-    """Return a wanted record."""
+    """Return a required record."""
     return WantedRecord(name, value, (value,), HOME)
 
 
@@ -67,7 +67,7 @@ def says(
     alias: str | None = None,
     detail: str = "",
 ) -> Answer:
-    """Return the answer of a server."""
+    """Return a server's answer."""
     found = tuple(txt(value) if isinstance(value, str) else value for value in values)
     above = Redirection("CNAME", SIGNER, alias) if alias else None
     return Answer(server, "answered", detail, found, ttl if values else None, above)
@@ -84,12 +84,12 @@ def judged(
     wildcard: Answer | None = None,
     resolved: tuple[Answer, ...] = (),
 ) -> Verdict:
-    """Return the verdict on one record."""
+    """Return the verdict on a record."""
     return judge(wanted, Observation(answers, wildcard, resolved))
 
 
 def fixed(*records: str) -> str:
-    """Return the remedy that publishes these MX records and removes those after a minus."""
+    """Return the remedy that publishes these MX records and removes those listed after a minus."""
     removed = [f"MX {one[1:]}" for one in records if one.startswith("-")]
     added = [f"add MX {one}" for one in records if not one.startswith("-")]
     words = [f"remove the record{'s' * (len(removed) > 1)} {' and '.join(removed)}", *added]
@@ -135,13 +135,13 @@ VALUES: list[tuple[WantedRecord, list[Value | str], str, str, str]] = [
         "spf_incomplete",
         f"TXT {INCLUDE[:-4]}-all",
     ),
-    (SPF, [INCLUDE, "v=spf1 a -all"], "conflict", "spf_several", "Keep one of them"),
+    (SPF, [INCLUDE, "v=spf1 a -all"], "conflict", "spf_several", "Merge the terms"),
     (
         SPF,
         ["v=spf1 -include:spf.example.net ~all"],
         "conflict",
         "spf_contradicts",
-        "Replace -include:spf.example.net by include:spf.example.net",
+        "Replace -include:spf.example.net with include:spf.example.net",
     ),
     (SPF, ["v=spf1 ipv4:192.0.2.1"], "conflict", "spf_invalid", "Correct or remove"),
     (DKIM, ["x", f"k=rsa; p={KEY[:100]} {KEY[100:]}; n=note"], "match", "present", ""),
@@ -161,7 +161,7 @@ VALUES: list[tuple[WantedRecord, list[Value | str], str, str, str]] = [
 
 @pytest.mark.parametrize("row", range(len(VALUES)))
 def test_values_are_judged(row: int) -> None:
-    """All but a match come with a remedy, which is the record to publish if there is one."""
+    """Each verdict other than a match has a remedy."""
     wanted, values, status, code, remedy = VALUES[row]
     verdict = judged(says(*values), wanted=wanted)
     assert (verdict.status, verdict.code, verdict.servers[0].code) == (status, code, code)
@@ -173,7 +173,7 @@ def test_values_are_judged(row: int) -> None:
 
 @pytest.mark.parametrize("row", range(len(VALUES)))
 def test_the_edit_makes_the_record_right(row: int) -> None:
-    """Publishing it leaves the records of others, and nothing else to change."""
+    """Following the remedy makes the record right and keeps the records of others."""
     wanted, values, status, code, _remedy = VALUES[row]
     held = says(*values).values
     compared = compare(wanted, held)
@@ -188,7 +188,7 @@ def test_the_edit_makes_the_record_right(row: int) -> None:
 
 
 def test_a_record_that_every_server_has_is_a_match() -> None:
-    """The verdict lists the servers, and there is nothing to do."""
+    """A record that every server has is a match, and the verdict lists the servers."""
     verdict = judged(says(OURS), says(OURS, server=NS2))
     assert verdict[:4] == (MX, "match", "present", ("10 mail.example.net.",))
     assert (verdict.remedy, verdict.is_published) == ("", True)
@@ -209,9 +209,10 @@ def test_a_record_that_every_server_has_is_a_match() -> None:
     ],
 )
 def test_others_rank_against_the_service(found: list[int], expected: list[str]) -> None:
-    """A foreign one between two of the service's gets no mail while one can be reached.
+    """Another mail server between the service's priorities gets no mail and does not conflict.
 
-    A positive number is a foreign mail server, a negative one takes the service's away.
+    A positive number is the priority of another mail server. A negative number removes one of the
+    service's own.
     """
     ours = {10: "mail.example.net", 20: "MX2.example.net."}
     rows = [DnsRecord("MX", "@", host, priority) for priority, host in ours.items()]
@@ -233,7 +234,7 @@ def test_others_rank_against_the_service(found: list[int], expected: list[str]) 
     ],
 )
 def test_a_failed_query_proves_nothing(answer: Answer, words: str, remedy: str) -> None:
-    """Alone it makes the record unknown."""
+    """A failed query proves nothing, and on its own makes the record unknown."""
     verdict = judged(answer)
     assert (verdict.status, verdict.found) == ("unknown", ())
     assert words in verdict.detail
@@ -244,7 +245,7 @@ def test_a_failed_query_proves_nothing(answer: Answer, words: str, remedy: str) 
 
 
 def test_without_an_authoritative_server_the_record_is_unknown() -> None:
-    """The domain must be delegated, not a name in it."""
+    """Without an authoritative server the record is unknown, and the remedy names the domain."""
     verdict = judged(wanted=DKIM)
     assert (verdict.status, verdict.code) == ("unknown", "no_nameservers")
     assert f"No authoritative name server of {SIGNER}" in verdict.detail
@@ -252,24 +253,24 @@ def test_without_an_authoritative_server_the_record_is_unknown() -> None:
 
 
 def test_servers_that_disagree_are_listed() -> None:
-    """The record is already published; the zone transfer lags or fails."""
+    """If servers disagree, the verdict lists them and advises to wait for the zone transfer."""
     verdict = judged(says(OURS), says(server=NS2))
     assert (verdict.status, verdict.code) == ("missing", "servers_disagree")
     ns1, ns2 = verdict.detail.split(";")
-    assert ns1 == "ns1.example.net (192.0.2.1): the record is there"
+    assert ns1 == "ns1.example.net (192.0.2.1): the record is published"
     assert "ns2.example.net (192.0.2.2): there is no MX record" in ns2
     assert verdict.remedy.startswith("Wait until ns2.example.net")
 
 
 def test_the_worst_problem_comes_first() -> None:
-    """A conflict is worse than a missing record."""
+    """If servers report different problems, the worst one determines the verdict."""
     verdict = judged(says(), says(Mx(1, "mx.example.org"), server=NS2))
     assert (verdict.status, verdict.found) == ("conflict", ("1 mx.example.org.",))
     assert verdict.remedy.startswith("At example.com, remove the record MX 1 mx.example.org.")
 
 
 def test_resolvers_confirm_the_record() -> None:
-    """Bogus DNSSEC signatures are a conflict."""
+    """A resolver that rejects the DNSSEC signatures causes a conflict."""
     bogus = judged(says(OURS), resolved=(fails("bogus", "SERVFAIL", RESOLVER),))
     assert (bogus.status, bogus.code) == ("conflict", "dnssec")
     assert "192.0.2.53 rejects its DNSSEC signatures" in bogus.detail
@@ -287,7 +288,7 @@ def test_resolvers_confirm_the_record() -> None:
     ],
 )
 def test_resolved_records(resolved: list[Answer], expected: bool) -> None:
-    """At least one must answer."""
+    """A record counts as resolved if at least one resolver answers and none contradicts."""
     observation = Observation((says(OURS),), None, tuple(resolved))
     assert is_resolved(MX, observation) is expected
 
@@ -306,7 +307,7 @@ def test_resolved_records(resolved: list[Answer], expected: bool) -> None:
 def test_the_stage_is_that_of_the_last_record(
     answers: list[Answer], resolved: bool, expected: str
 ) -> None:
-    """A known problem comes before an unknown record."""
+    """The stage is that of the worst record, and a known problem is worse than an unknown one."""
     verdicts = [judged(answer) for answer in answers]
     assert stage_of(verdicts, resolved=resolved) == expected
 
@@ -334,7 +335,7 @@ DELEGATED = Redirection("NS", "_domainkey.example.com", "ns1.keys.example")
 def test_only_a_key_may_be_kept_elsewhere(
     above: Redirection, wanted: WantedRecord, answer: Answer, status: str, code: str
 ) -> None:
-    """Services rotate keys so; no record can be beside another CNAME record."""
+    """Only a DKIM key may be behind an alias, because services use aliases to rotate keys."""
     verdict = judged(answer._replace(redirection=above), wanted=wanted)
     assert (verdict.status, verdict.code) == (status, code)
     assert status == "match" or f"{above.type} record at {above.owner}" in verdict.detail
@@ -354,7 +355,7 @@ def test_only_a_key_may_be_kept_elsewhere(
 def test_an_answer_from_a_wildcard_is_not_the_record(
     answer: Answer, wildcard: Answer, is_wildcard: bool
 ) -> None:
-    """The name itself is free, even if the wildcard's records would conflict; a match is one."""
+    """A wildcard's answer counts as a missing record, unless it matches."""
     verdict = judged(answer, wanted=DKIM, wildcard=wildcard)
     assert (verdict.code == "wildcard") is is_wildcard
     assert not is_wildcard or verdict.status == "missing"
@@ -364,7 +365,7 @@ def test_an_answer_from_a_wildcard_is_not_the_record(
 @pytest.mark.parametrize("wanted", [MX, SPF, DKIM, OTHER])
 @pytest.mark.parametrize("kind", sorted(get_args(Kind)))
 def test_hostile_values_are_printable(wanted: WantedRecord, kind: Kind) -> None:
-    """If no server answers, the record is unknown."""
+    """Verdicts on hostile values are printable."""
     values: tuple[Value, ...] = (
         Mx(0, ""),
         *map(txt, ["v=spf1 \x00\n~all", 'v=DKIM1; "p=\udc80', "\x1b[2J", ""]),

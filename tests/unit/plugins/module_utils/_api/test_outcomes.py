@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes with an unknown outcome are verified, not repeated blindly; lost updates are repaired."""
+"""Writes with an unknown outcome are verified, and lost updates are repaired."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ ADD_SALES = Edit(add_aliases=frozenset({SALES}))
 PATH = "/api/principal/alice%40example.com"
 STALE = [ALICE.key, THEIRS.key]
 
-#: Answers that leave open whether the write took effect, and whether it may be sent again.
+#: Responses that don't show whether a write took effect, and whether it may be repeated.
 UNKNOWN = {
     "reset": (RESET, True),
     "cut short": (Reply(200, b'{"na', {"Content-Type": "application/json"}, missing=40), True),
@@ -56,13 +56,13 @@ UNKNOWN = {
 
 
 def service_with(*principals: dict[str, Any], quirks: Quirks | None = None) -> QuirkyService:
-    """Return a service that holds the domain and these."""
+    """Return a service with the domain and these principals."""
     return QuirkyService(quirks, domain("example.com"), *principals)
 
 
 @pytest.mark.parametrize("fault", UNKNOWN)
 def test_a_create_is_verified_first(fault: str, serve: Serve, connect: Connect) -> None:
-    """A second POST follows only a GET that did not find the name; a final error is raised."""
+    """After an unknown outcome, a create is repeated only if a GET did not find the object."""
     reply, is_transient = UNKNOWN[fault]
     service = service_with()
     service.disturb("POST", reply, effect=True)
@@ -83,7 +83,7 @@ def test_a_create_is_verified_first(fault: str, serve: Serve, connect: Connect) 
 
 @pytest.mark.parametrize("quirks", [Quirks(), Quirks(errors_as_200=True)], ids=["409", "200"])
 def test_a_get_settles_a_conflict(quirks: Quirks, serve: Serve, connect: Connect) -> None:
-    """The first POST takes effect after the GET, so the second one meets a conflict."""
+    """If a lost POST takes effect late, the conflict of the second POST is resolved by a GET."""
     service = service_with(quirks=quirks)
     service.disturb("POST", RESET)
     service.meddle("GET", lambda: service.principals.update({ALICE.key: mailbox(ALICE.key)}))
@@ -93,16 +93,16 @@ def test_a_get_settles_a_conflict(quirks: Quirks, serve: Serve, connect: Connect
 
 
 def test_a_conflict_with_another_writer_is_an_error(serve: Serve, connect: Connect) -> None:
-    """On the first POST, or where a lost POST left a mailbox that differs."""
+    """A conflict with an object that another client created is an error."""
     for there, is_same in (((ALICE.key,), True), ((ALICE.key, "o@example.com"), False)):
         server = serve(service_with(mailbox(*there)))
-        with pytest.raises(errors.AlreadyExists, match="someone else") as caught:
+        with pytest.raises(errors.AlreadyExists, match="another client") as caught:
             connect(server).create(BOX, PASSWORDS)
         assert isinstance(caught.value, errors.CreatedMeanwhile) is is_same
         assert server.writes == ["POST /api/principal"]
     service = service_with(mailbox(ALICE.key, "other@example.com"))
     service.disturb("POST", RESET)
-    with pytest.raises(errors.AlreadyExists, match="someone else"):
+    with pytest.raises(errors.AlreadyExists, match="another client"):
         connect(serve(service)).create(BOX, PASSWORDS)
 
 
@@ -112,7 +112,7 @@ def test_a_conflict_with_another_writer_is_an_error(serve: Serve, connect: Conne
 def test_other_writes_are_verified(
     method: str, fault: str, effect: bool, serve: Serve, connect: Connect
 ) -> None:
-    """What took effect is a success; otherwise it is repeated, or its final error raised."""
+    """After an unknown outcome, other writes are also verified before they are repeated."""
     reply, is_transient = UNKNOWN[fault]
     service = service_with(mailbox(ALICE.key))
     service.disturb(method, reply, effect=effect)
@@ -136,14 +136,14 @@ def test_other_writes_are_verified(
 
 @pytest.mark.parametrize("quirks", [Quirks(), Quirks(errors_as_200=True)], ids=["404", "200"])
 def test_deleting_an_absent_mailbox(quirks: Quirks, serve: Serve, connect: Connect) -> None:
-    """A positive not-found for the very name needs no further request."""
+    """Deleting an absent mailbox succeeds with one request."""
     server = serve(QuirkyService(quirks))
     connect(server).delete(ALICE)
     assert server.lines == [f"DELETE {PATH}"]
 
 
 def test_passwords_are_sent_again_or_unknown(serve: Serve, connect: Connect) -> None:
-    """Passwords can't be read back: a transient fault repeats them, a final one says so."""
+    """Passwords can't be read back, so they are sent again or reported as unknown."""
     service = service_with(mailbox(ALICE.key))
     service.disturb("PATCH", RESET, effect=True)
     server = serve(service)
@@ -151,7 +151,7 @@ def test_passwords_are_sent_again_or_unknown(serve: Serve, connect: Connect) -> 
     bodies = [request.json for request in server.requests if request.method == "PATCH"]
     assert bodies == [{"secrets": list(PASSWORDS)}] * 2
     service.disturb("PATCH", problem(500), effect=True)
-    with pytest.raises(errors.ServerFailed, match="password was replaced is not known"):
+    with pytest.raises(errors.ServerFailed, match="not known whether the password was replaced"):
         connect(serve(service)).edit(ALICE, Edit(), PASSWORDS)
 
 
@@ -161,28 +161,28 @@ def test_passwords_are_sent_again_or_unknown(serve: Serve, connect: Connect) -> 
     ids=["401", "403", "500", "404 page", "redirect"],
 )
 def test_a_failed_verification_is_no_absence(reply: Reply, serve: Serve, connect: Connect) -> None:
-    """Only a positive not-found allows another POST; the error says the outcome is unknown."""
+    """A failed verification does not count as absence, and the error says so."""
     service = service_with()
     service.disturb("POST", RESET, effect=True)
     service.disturb("GET", reply, times=9)
     server = serve(service)
-    with pytest.raises(errors.ConnectionBroken, match="effect is not known") as caught:
+    with pytest.raises(errors.ConnectionBroken, match="whether this took effect") as caught:
         connect(server).create(BOX, PASSWORDS)
     assert caught.value.unsure
     assert server.writes == ["POST /api/principal"]
 
 
 def test_a_hanging_create_is_verified_before_the_deadline(serve: Serve, connect: Connect) -> None:
-    """A POST takes at most half of the time that is left, so that a GET can follow."""
+    """A hanging POST is aborted in time for a GET to verify it."""
     service = service_with()
     service.disturb("POST", Reply(hang=True), effect=True)
-    # In real time, for it is the socket that waits here.
+    # In real time, because this wait happens in the socket.
     client = connect(serve(service), clock=time.monotonic, timeout=2.0)
     assert client.create(BOX, PASSWORDS) == BOX
 
 
 def test_an_incomplete_reply_is_followed_by_a_get(serve: Serve, connect: Connect) -> None:
-    """And no later error shows a password."""
+    """An incomplete response is followed by a GET, whose error reveals no password."""
     script = Script(
         ("POST", "/api/principal", json_reply({"data": 50})),
         ("GET", PATH, problem(400, f"secrets: {PASSWORDS[0]}")),
@@ -193,17 +193,17 @@ def test_an_incomplete_reply_is_followed_by_a_get(serve: Serve, connect: Connect
 
 
 def emails(service: QuirkyService) -> set[str]:
-    """Return what is stored for the mailbox."""
+    """Return the mailbox's stored addresses."""
     return set(service.principals[ALICE.key]["emails"])
 
 
 def replacing(service: QuirkyService, values: list[str]) -> Callable[[], None]:
-    """Return another writer, who replaces the list."""
+    """Return another client that replaces the list."""
     return lambda: service.principals[ALICE.key].update(emails=list(values))
 
 
 def test_an_edit_is_verified_after_a_while(serve: Serve, connect: Connect) -> None:
-    """Read, write, wait, read; an edit that changes nothing is only read."""
+    """An edit is verified after a pause, and an edit that changes nothing is only read."""
     server, clock = serve(service_with(mailbox(ALICE.key, THEIRS.key))), Clock()
     client = connect(server, clock)
     for _time in range(2):
@@ -214,7 +214,7 @@ def test_an_edit_is_verified_after_a_while(serve: Serve, connect: Connect) -> No
 
 
 def test_a_lost_update_is_repaired(serve: Serve, connect: Connect) -> None:
-    """Another writer replaces the list after the PATCH with a copy from before it."""
+    """An edit that another client overwrites with an older list is made again."""
     service = service_with(mailbox(ALICE.key))
     service.meddle("PATCH", replacing(service, STALE))
     server = serve(service)
@@ -228,7 +228,7 @@ def test_a_lost_update_is_repaired(serve: Serve, connect: Connect) -> None:
 
 
 def test_repairs_are_bounded(serve: Serve, connect: Connect) -> None:
-    """By twelve, with an error that names the mailbox, and by the deadline."""
+    """Repairs are limited by their number and the deadline."""
     service = service_with(mailbox(ALICE.key))
     service.meddle("PATCH", replacing(service, STALE), times=99)
     server = serve(service)
@@ -244,7 +244,7 @@ def test_repairs_are_bounded(serve: Serve, connect: Connect) -> None:
 
 @pytest.mark.parametrize("writers", [2, pytest.param(8, marks=pytest.mark.full)])
 def test_many_writers_lose_nothing(writers: int, serve: Serve, connect: Connect) -> None:
-    """Concurrent clients add aliases of their own to one mailbox, and all of them stay."""
+    """Concurrent clients that edit the same mailbox lose none of their aliases."""
     service = service_with(mailbox(ALICE.key))
     server = serve(service)
     start = threading.Barrier(writers)
@@ -274,21 +274,21 @@ def page(*rows: dict[str, Any], total: int | None = None, link: str = "") -> Rep
 
 
 def names(client: Client) -> list[str]:
-    """Return the names that a client lists."""
+    """Return the names in a client's list."""
     return sorted(str(principal.name) for principal in client.list_principals())
 
 
 @pytest.mark.parametrize("pages", ["total", "link"])
 @pytest.mark.parametrize("rows", [2, 5])
 def test_every_page_is_read(pages: Any, rows: int, serve: Serve, connect: Connect) -> None:
-    """By a total or by links, up to the last page."""
+    """All pages of a list are read, with either a total or links."""
     server = serve(QuirkyService(Quirks(page_rows=rows, pages=pages), *ROWS))
     assert names(connect(server)) == [f"d{number}.example" for number in range(5)]
     assert len(server.requests) == -(-5 // rows)
 
 
 def test_a_link_to_another_origin_is_refused(serve: Serve, connect: Connect) -> None:
-    """The token does not go there, nor is the list complete without it."""
+    """A link to another origin is refused, so that the token is not sent there."""
     other = serve(Script())
     for target in (f"{other.url}{LIST}?page=2", "http://[::1"):
         first = page(ROWS[0], link=f'<{target}>; rel="next"')
@@ -303,7 +303,7 @@ def test_a_link_to_another_origin_is_refused(serve: Serve, connect: Connect) -> 
     ids=["a link to itself", "the page number ignored"],
 )
 def test_a_page_that_repeats_is_refused(repeated: Reply, serve: Serve, connect: Connect) -> None:
-    """A next page without a new row ends the reading."""
+    """A page without new rows is refused as an incomplete list."""
     server = serve(lambda _: repeated)
     with pytest.raises(errors.BadAnswer, match="incomplete"):
         connect(server).list_principals()
@@ -311,7 +311,7 @@ def test_a_page_that_repeats_is_refused(repeated: Reply, serve: Serve, connect: 
 
 
 def test_a_list_that_changes_is_read_again(serve: Serve, connect: Connect) -> None:
-    """Three times at most, since a row can move into a page that was read before."""
+    """A list that changes while it is read is read again, up to three times."""
     service = QuirkyService(Quirks(page_rows=2), *ROWS)
     service.meddle("GET", lambda: service.principals.pop("d0.example"))
     client = connect(serve(service))
@@ -325,14 +325,14 @@ def test_a_list_that_changes_is_read_again(serve: Serve, connect: Connect) -> No
 
 
 def test_a_row_that_came_meanwhile_is_no_cut(serve: Serve, connect: Connect) -> None:
-    """A name that only the lists by type had is looked for in a new list of everything."""
+    """A name that appears only in the lists by type is not treated as missing."""
     server = serve(QuirkyService(None, domain("d.example")))
     connect(server).check_list(set())
     assert server.lines[-1] == f"GET {LIST}"
 
 
 def test_a_name_that_vanishes_is_left_out(serve: Serve, connect: Connect) -> None:
-    """Bare names are fetched one by one."""
+    """In a list of bare names, each one is fetched, and one that has vanished is left out."""
     listed = ["d.example", "a@d.example"]
     replies = {LIST: json_reply(listed), f"{LIST}/d.example": json_reply(domain("d.example"))}
     client = connect(serve(lambda request: replies.get(request.target, problem(404))))

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Record sets in the data of DNS providers and in the notations that users paste from."""
+"""Record sets in the formats of DNS providers, and in the notations that users paste."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ NOTE = txt("a note")
 MX_ROW = {"name": "example.com.", "type": "MX", "ttl": 60}
 TXT_ROW = {"name": "example.com.", "type": "TXT", "ttl": 60}
 SERVED = ["10 mail.example.net.", "20 MX.other.example."]
-#: As the modules of amazon.aws, Hetzner, PowerDNS and Cloudflare return them.
+#: Records as returned by the modules of amazon.aws, Hetzner, PowerDNS and Cloudflare.
 FROM_ROUTE53 = [
-    # Of amazon.aws.route53 with the state get, and of amazon.aws.route53_info.
+    # From amazon.aws.route53 with the state get, and from amazon.aws.route53_info.
     {
         "record": "example.com.",
         "type": "MX",
@@ -97,13 +97,13 @@ FROM_CLOUDFLARE = [
     ],
 )
 def test_the_data_of_every_provider_is_read(data: Any) -> None:
-    """Into the same names, values and TTLs."""
+    """The formats of all providers are read as the same names, values and TTLs."""
     found = read_record_sets(data, names={DOMAIN})
     assert found.sets == current(mx(OURS, OTHER, ttl=60), texts(NOTE, ttl=60))
 
 
 def test_an_alias_is_no_record_set() -> None:
-    """Its target is kept; a TTL may be missing, or 0."""
+    """An alias is not a record set, but its target is kept."""
     data = [
         {"name": "a.example.com.", "type": "cname", "ttl": 0, "records": ["b.example.net."]},
         {"name": "c.example.com", "type": "CNAME", "values": []},
@@ -115,7 +115,7 @@ def test_an_alias_is_no_record_set() -> None:
 
 
 def test_values_are_given_back_as_they_were_written() -> None:
-    """A provider may have its own escapes, and names that are relative to the zone."""
+    """Values of others are returned exactly as the provider wrote them."""
     there = [
         {"name": DOMAIN, "type": "MX", "values": [" 10 mail ", "20 MX.Other.example."]},
         {"name": DOMAIN, "type": "TXT", "values": [r'"\195\188"', "bare text", '"a" word']},
@@ -128,7 +128,7 @@ def test_values_are_given_back_as_they_were_written() -> None:
 
 
 def test_comments_are_kept_with_their_values() -> None:
-    """If a record has one; octal escapes stay, and new values get them."""
+    """A record's comment is kept with its value, and new values get the same kind of escapes."""
     records = [{"value": "20 mx.other.example.", "comment": "until May"}, {"value": "10 mail."}]
     texts = {"name": DOMAIN, "type": "TXT", "values": [r'"\303\251"', r'"\303\373"']}
     found = read_record_sets(
@@ -162,13 +162,13 @@ def test_comments_are_kept_with_their_values() -> None:
     ],
 )
 def test_invalid_data_is_refused(data: Any, words: str) -> None:
-    """The message names the place."""
+    """The message about invalid data names the location."""
     with pytest.raises(InvalidInput, match=f"^{words}"):
         read_record_sets(data)
 
 
 def test_texts_are_read() -> None:
-    """Bare or in quotes."""
+    """A text is read both with and without quotes."""
     assert read_text('"v=spf1 " "-all"', "record") == read_text("v=spf1 -all", "record")
 
 
@@ -177,13 +177,13 @@ SPF = "v=spf1 include:example.net ~all"
 
 
 def dkim(bits: int) -> str:
-    """Return the text of a key record, as long as one of so many bits is."""
+    """Return the text of a DKIM record with a key of this many bits."""
     key = base64.b64encode(bytes(range(256)) * 3)[: (bits // 8 + 38) * 4 // 3].decode()
     return f"v=DKIM1; k=rsa; p={key}"
 
 
 def records(bits: int = 2048) -> RequiredRecords:
-    """Return what the contract shows."""
+    """Return the records in the contract's example."""
     rows = (
         DnsRecord("MX", "@", "mail.example.net", 10),
         DnsRecord("TXT", "@", SPF),
@@ -193,7 +193,7 @@ def records(bits: int = 2048) -> RequiredRecords:
 
 
 def unquoted(text: str) -> str:
-    """Read quoted strings as a zone file's reader does, and join them."""
+    """Join quoted strings like a zone file parser."""
     out = b""
     for string in re.findall(r'"((?:[^"\\]|\\.)*)"', text):
         for number, sign, plain in re.findall(r"\\(\d{3})|\\(.)|([^\\])", string):
@@ -203,7 +203,7 @@ def unquoted(text: str) -> str:
 
 @pytest.mark.parametrize(("bits", "count"), [(1024, 1), (2048, 2), (4096, 3)])
 def test_a_key_is_cut_into_strings_that_dns_can_carry(bits: int, count: int) -> None:
-    """Of at most 255 bytes, and together the whole value, whatever the notation."""
+    """A key is split into strings of at most 255 bytes, which together are the complete value."""
     value = dkim(bits)
     strings = txt_strings(value)
     assert len(strings) == count
@@ -215,7 +215,7 @@ def test_a_key_is_cut_into_strings_that_dns_can_carry(bits: int, count: int) -> 
 
 
 def test_neutral_records_say_everything() -> None:
-    """Types, hosts, names in full as A-labels, and what the type adds."""
+    """Return values contain the type, the host, the full name and the type's own fields."""
     mx, spf, key = as_return_values(records(), 300)
     assert mx == {
         "type": "MX",
@@ -230,7 +230,7 @@ def test_neutral_records_say_everything() -> None:
 
 
 def test_zone_text_has_absolute_names() -> None:
-    """A record a line, with dots at the end, so that no origin is appended."""
+    """Zone-file text has one record per line, with absolute names."""
     lines = [line.split(maxsplit=4) for line in zone_text(wanted_sets(records(), 300)).splitlines()]
     assert lines[0] == ["xn--bcher-kva.example.", "300", "IN", "MX", "10 mail.example.net."]
     assert lines[2][0] == "service._domainkey.xn--bcher-kva.example."
@@ -239,7 +239,7 @@ def test_zone_text_has_absolute_names() -> None:
 
 
 def test_octodns_yaml_reads_back() -> None:
-    """Hosts, types and values, semicolons escaped as octoDNS wants them."""
+    """The YAML for octoDNS contains the records with escaped semicolons."""
     yaml = pytest.importorskip("yaml", reason="needs a YAML parser")
     zone = yaml.safe_load(octodns(records(4096), 300))
     escaped = dkim(4096).replace(";", "\\;")
@@ -259,7 +259,7 @@ def test_octodns_yaml_reads_back() -> None:
 @pytest.mark.parametrize("escapes", ["decimal", "octal"])
 @given(strings=st.lists(st.binary(max_size=255), min_size=1, max_size=4))
 def test_quoted_strings_read_back(escapes: Escapes, strings: list[bytes]) -> None:
-    """Zone files have decimal escapes, Route 53 has octal ones."""
+    """Quoted strings are read back unchanged, with decimal or octal escapes."""
     value = Txt(tuple(strings))
     text = as_rdata(value, escapes)
     assert text.isascii()
@@ -283,12 +283,12 @@ def test_quoted_strings_read_back(escapes: Escapes, strings: list[bytes]) -> Non
     ],
 )
 def test_values_are_read_from_every_notation(text: str, strings: tuple[bytes, ...]) -> None:
-    """Of zone files, and of providers without quotes."""
+    """Values are read from zone files and from providers that omit the quotes."""
     assert read_rdata("TXT", text) == Txt(strings)
 
 
 def test_escapes_count_as_they_are_said_to() -> None:
-    """The same digits are other bytes, and those that can only be octal are refused with a hint."""
+    """Escapes are read as decimal or octal, as specified, and the other kind is refused."""
     for text, string in ((r'"caf\303\251"', "caf\u00e9".encode()), (r'"\101"', b"A")):
         assert read_rdata("TXT", text, "octal") == Txt((string,))
     assert read_rdata("TXT", r'"\101"') == Txt((b"e",))
@@ -310,7 +310,7 @@ def test_escapes_count_as_they_are_said_to() -> None:
     ],
 )
 def test_what_is_no_value_is_refused(text: str) -> None:
-    """In a sentence that says how to write it."""
+    """A text that is not a value is refused with a sentence about the right format."""
     with pytest.raises(InvalidInput, match=r"not the value of a TXT record\. Write strings"):
         read_rdata("TXT", text)
     with pytest.raises(InvalidInput) as caught:

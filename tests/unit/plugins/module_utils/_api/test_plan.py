@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Single objects: their plans, the requests of a change, what is refused and rolled back."""
+"""Planning and changing single objects, including refusals and rollbacks."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ PASSWORDS = ("pw-8Kd!q0-Zebra",)
 
 
 class Task(NamedTuple):
-    """One object as a task declares it."""
+    """The declaration of one object by a task."""
 
     declared: Declared
     passwords: Passwords = Passwords()
@@ -78,7 +78,7 @@ def names(*members: Name) -> frozenset[Name]:
 
 
 def plan(task: Task, *principals: Principal) -> Plan:
-    """Plan a task for a tenant with these principals, and two domains unless it has any."""
+    """Plan a task for a tenant with these principals. Unless they include domains, it has two."""
     domains = (
         [] if any(isinstance(p, Domain) for p in principals) else [Domain(HOME), Domain(OTHER)]
     )
@@ -128,7 +128,7 @@ ALICES = Mailbox(ALICE, names(SALES, OLD))
 TEAMS = Forwarder(TEAM, names(), names(ALICE, FAR))
 
 
-#: The tenant, the plan, and its actions; tests of the modules have more.
+#: The tenant, the task and the planned actions. The modules' tests have more cases.
 CHANGES: dict[str, tuple[list[Principal], Task, list[str]]] = {
     "alias": ([Mailbox(ALICE)], alias(), ["update alice@example.com"]),
     "no mailbox": ([ALICES], gone(ALICE), ["delete alice@example.com"]),
@@ -161,7 +161,7 @@ UNCHANGED: dict[str, tuple[list[Principal], Task]] = {
     "no alias of nobody": ([], no_alias(SALES, ALICE)),
 }
 
-#: The tenant, the plan, and what the sentence names: the object and the remedy.
+#: The tenant, the task, and words of the problem: the object and the remedy.
 PROBLEMS: dict[str, tuple[list[Principal], Task, list[str]]] = {
     "unregistered domain": (
         [],
@@ -220,19 +220,19 @@ PROBLEMS: dict[str, tuple[list[Principal], Task, list[str]]] = {
     "domain with strange things": (
         [UnmanagedPrincipal(ALICE, "group")],
         no_domain(force=True),
-        ["group alice@example.com", "by hand"],
+        ["group alice@example.com", "manually"],
     ),
 }
 
 
 def actions(planned: Plan) -> list[str]:
-    """Return what a plan does to whom."""
+    """Return the actions of a plan and their objects."""
     return [f"{change.action} {change.subject.name}" for change in planned.changes]
 
 
 @pytest.mark.parametrize("case", CHANGES)
 def test_a_plan_lists_the_changes_and_leaves_nothing_to_plan(case: str) -> None:
-    """Each change has a reason; once all are applied, the next plan is empty."""
+    """Each change has a reason, and after all changes are applied, the next plan is empty."""
     principals, task, wanted = CHANGES[case]
     state: dict[Name, Principal] = {p.name: p for p in [Domain(HOME), Domain(OTHER), *principals]}
     planned = plan_tenant(
@@ -257,7 +257,7 @@ def test_a_plan_lists_the_changes_and_leaves_nothing_to_plan(case: str) -> None:
 
 @pytest.mark.parametrize("case", UNCHANGED)
 def test_what_is_there_is_left_alone(case: str) -> None:
-    """No change and no problem."""
+    """An object that is already as declared causes no change and no problem."""
     principals, task = UNCHANGED[case]
     planned = plan(task, *principals)
     assert (planned.changes, planned.problems, planned.warnings) == ((), (), ())
@@ -265,14 +265,14 @@ def test_what_is_there_is_left_alone(case: str) -> None:
 
 @pytest.mark.parametrize("case", PROBLEMS)
 def test_a_problem_names_the_object_and_the_remedy(case: str) -> None:
-    """The text holds what is in the way."""
+    """A problem names the object, the obstacle and the remedy."""
     principals, task, words = PROBLEMS[case]
     found = plan(task, *principals).problems
     text = " ".join(f"{problem.code} {problem.text}" for problem in found)
     assert [word for word in words if word not in text] == []
 
 
-#: What a task needs to read: the object alone, or the list as well.
+#: A task, the object, and whether the plan also needs the list.
 READS: dict[str, tuple[Task, dict[str, Any] | None, bool]] = {
     "new domain": (Task(DeclaredDomain(HOME)), None, False),
     "forwarder, fewer members": (
@@ -292,7 +292,7 @@ READS: dict[str, tuple[Task, dict[str, Any] | None, bool]] = {
 
 @pytest.mark.parametrize("case", READS)
 def test_a_plan_reads_what_it_needs(case: str, serve: Serve, connect: Connect) -> None:
-    """One read can't show whether an address is free or mail would loop; all else needs no list."""
+    """A plan only reads the list of all principals if it needs it."""
     task, found, needs_list = READS[case]
     rows = [found] if found else []
     server = serve(QuirkyService(None, *rows, *([domain(HOME.key)] if needs_list else [])))
@@ -303,7 +303,7 @@ def test_a_plan_reads_what_it_needs(case: str, serve: Serve, connect: Connect) -
 
 
 def test_only_missing_objects_are_prerequisites() -> None:
-    """An earlier task may register a domain; it will not free a taken address."""
+    """Only missing objects are prerequisites, because an earlier task may create them."""
     missing = plan(box(STRAY, passwords=PASSWORDS))
     taken = plan(box(aliases=names(SALES)), Mailbox(ALICE), Mailbox(BOB, names(SALES)))
     assert [problem.prerequisite for problem in missing.problems] == [True]
@@ -337,7 +337,7 @@ BOUNCES: dict[str, tuple[list[Principal], Task, str]] = {
 
 @pytest.mark.parametrize("case", BOUNCES)
 def test_a_change_that_makes_mail_bounce_is_a_warning(case: str) -> None:
-    """The plan is carried out, and its one warning names the address and the forwarder."""
+    """A change that makes mail bounce is planned with a warning."""
     principals, task, address = BOUNCES[case]
     planned = plan(task, *principals)
     assert planned.problems == ()
@@ -346,7 +346,7 @@ def test_a_change_that_makes_mail_bounce_is_a_warning(case: str) -> None:
 
 
 def test_a_new_member_that_does_not_exist_is_a_warning(serve: Serve, connect: Connect) -> None:
-    """In check mode, too, where an earlier task may create it."""
+    """A new member that does not exist causes a warning in both modes."""
     for check in (True, False):
         server = serve(QuirkyService(None, domain(HOME.key)))
         found = converge(connect(server), team(members=names(BOB)), dry_run=check)
@@ -355,7 +355,7 @@ def test_a_new_member_that_does_not_exist_is_a_warning(serve: Serve, connect: Co
 
 
 def test_purging_without_a_list_is_a_warning() -> None:
-    """`purge_aliases` does nothing without `aliases`."""
+    """`purge_aliases` without `aliases` changes nothing and causes a warning."""
     for task, principal in ((box(purge_aliases=True), ALICES), (team(purge_aliases=True), TEAMS)):
         planned = plan(task, principal)
         assert planned.changes == ()
@@ -364,7 +364,7 @@ def test_purging_without_a_list_is_a_warning() -> None:
 
 @pytest.mark.parametrize("password", ["secret\n", "se\0cret", "se\tcret", "secret\x7f", "  ", ""])
 def test_an_unusable_password_is_refused(password: str) -> None:
-    """The message names the entry and not the password; spaces within one are allowed."""
+    """An unusable password is refused with its position, but without the password."""
     with pytest.raises(errors.InvalidInput, match="entry 2 of 2") as caught:
         mailbox_passwords(
             {"passwords": ["two words ", password], "update_password": "on_create"}, ALICE
@@ -375,7 +375,7 @@ def test_an_unusable_password_is_refused(password: str) -> None:
 
 
 def test_one_missing_domain_is_one_warning(serve: Serve, connect: Connect) -> None:
-    """In check mode, all tasks that need the same missing domain give the same warning."""
+    """In check mode, all tasks with the same missing domain cause the same warning."""
     server = serve(QuirkyService(None))
     told = {
         warning
@@ -391,7 +391,7 @@ def test_one_missing_domain_is_one_warning(serve: Serve, connect: Connect) -> No
 
 
 def test_another_run_creates_the_same_mailbox(serve: Serve, connect: Connect) -> None:
-    """It is unchanged, or its passwords are replaced if they are always set."""
+    """A mailbox that another run creates first is unchanged, unless passwords are always set."""
     for always in (False, True):
         service = QuirkyService(None, domain(HOME.key))
         create = partial(service.principals.update, {ALICE.key: mailbox(ALICE.key)})
@@ -405,7 +405,7 @@ def test_another_run_creates_the_same_mailbox(serve: Serve, connect: Connect) ->
 
 
 def test_a_delete_reads_the_object_again(serve: Serve, connect: Connect) -> None:
-    """Right before the DELETE; one that is gone by then is not deleted."""
+    """An object is read again right before it is deleted."""
     service = QuirkyService(None, mailbox(ALICE.key))
     server = serve(service)
     converge(connect(server), gone(ALICE), dry_run=False)
@@ -420,7 +420,7 @@ def test_a_delete_reads_the_object_again(serve: Serve, connect: Connect) -> None
 
 
 def test_an_object_of_another_kind_is_not_deleted(serve: Serve, connect: Connect) -> None:
-    """Between plan and delete a forwarder took the mailbox's place."""
+    """An object is not deleted if it was replaced by another kind in the meantime."""
     service = QuirkyService(None, mailbox(ALICE.key))
     other = forwarder(ALICE.key, "x@y.example")
     service.meddle("GET", lambda: service.principals.update({ALICE.key: other}))
@@ -430,7 +430,7 @@ def test_an_object_of_another_kind_is_not_deleted(serve: Serve, connect: Connect
 
 
 def test_a_domain_whose_name_begins_alike_is_left_alone(serve: Serve, connect: Connect) -> None:
-    """Deleting example.com deletes nothing of example.com.au, nor of its subdomains."""
+    """Deleting a domain does not affect its subdomains, or domains with a similar name."""
     others = ["example.com.au", "sub.example.com", "anexample.com"]
     service = QuirkyService(None, domain(HOME.key), mailbox(ALICE.key), *map(domain, others))
     service.principals["a@sub.example.com"] = mailbox("a@sub.example.com")
@@ -439,7 +439,7 @@ def test_a_domain_whose_name_begins_alike_is_left_alone(serve: Serve, connect: C
 
 
 def test_a_domain_that_fills_while_it_is_emptied_is_left(serve: Serve, connect: Connect) -> None:
-    """A mailbox that was created after the plan stays, and the deletions so far are reported."""
+    """A domain is not deleted if an object was created on it in the meantime."""
     late = "late@example.com"
     service = QuirkyService(None, domain(HOME.key), mailbox(ALICE.key))
     service.meddle("DELETE", lambda: service.principals.update({late: mailbox(late)}))
@@ -450,7 +450,7 @@ def test_a_domain_that_fills_while_it_is_emptied_is_left(serve: Serve, connect: 
 
 
 def test_a_list_cut_short_empties_no_domain(serve: Serve, connect: Connect) -> None:
-    """Neither a total nor a link reveals the cut; the lists by type do, before any delete."""
+    """No domain is deleted on the basis of an incomplete list."""
     others = [domain(f"a{number}.example") for number in range(3)]
     boxes = [mailbox(f"m{number}@example.com") for number in range(6)]
     quirks = Quirks(page_rows=4, pages="silent")
@@ -467,14 +467,14 @@ def test_a_list_cut_short_empties_no_domain(serve: Serve, connect: Connect) -> N
 
 
 def service_with_alias() -> QuirkyService:
-    """Return a service where Bob has the alias."""
+    """Return a service on which Bob has the alias."""
     boxes = mailbox(ALICE.key), mailbox(BOB.key, SALES.key)
     return QuirkyService(None, domain(HOME.key), *boxes)
 
 
 @pytest.mark.parametrize("times", [1, 3], ids=["taken back", "stays"])
 def test_a_half_failed_move_is_taken_back(times: int, serve: Serve, connect: Connect) -> None:
-    """Where the service refuses that too, the error lists the first half as done."""
+    """If the second half of a move fails, the first half is reverted or reported as done."""
     service = service_with_alias()
     service.disturb("PATCH", problem(400), skip=1, times=times)
     with pytest.raises(errors.Rejected) as caught:
@@ -488,7 +488,7 @@ def test_a_half_failed_move_is_taken_back(times: int, serve: Serve, connect: Con
 
 
 def test_a_move_is_taken_back_after_the_deadline(serve: Serve, connect: Connect) -> None:
-    """Taking back has time of its own, and the error reports it."""
+    """A failed move is reverted even after the deadline."""
     service = service_with_alias()
     clock = Clock()
     service.meddle("PATCH", lambda: clock.sleep(4.9))
@@ -545,7 +545,7 @@ STEPS = [
 
 @pytest.mark.parametrize("habit", HABITS)
 def test_steps_are_idempotent_over_any_server(habit: str, serve: Serve, connect: Connect) -> None:
-    """Each step changes something, and the same step again sends no write."""
+    """With any service, each step changes something, and repeating it sends no write."""
     service = QuirkyService(HABITS[habit], domain("other.example"), mailbox("zoe@other.example"))
     server = serve(service)
     client = connect(server, timeout=300.0)

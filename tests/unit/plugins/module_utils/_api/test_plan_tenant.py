@@ -1,7 +1,7 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # ruff: noqa: E501 - each step of a plan is one line
-"""Planning a whole tenant: the steps, their order, what each needs, and the findings."""
+"""Planning a tenant: the steps, their order and dependencies, and problems."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ EXPIRED = "2026-12-31"
 
 
 class Case(NamedTuple):
-    """A tenant, what is declared of it, and the steps that must come of it."""
+    """A tenant, a definition, and the expected steps."""
 
     tenant: list[Principal]
     parts: Parts
     steps: list[str]
-    options: dict[str, Any] = {}  # noqa: RUF012 - none is ever written to
+    options: dict[str, Any] = {}  # noqa: RUF012 - never modified
 
 
 STEPS: dict[str, Case] = {
@@ -227,7 +227,7 @@ STEPS: dict[str, Case] = {
 
 @pytest.mark.parametrize("case", STEPS)
 def test_a_plan_changes_the_tenant_into_what_is_declared(case: str) -> None:
-    """Each step has its stage, reason and needs, and a second plan is empty."""
+    """Each step has a stage, a reason and dependencies, and a second plan is empty."""
     tenant, parts, wanted, options = STEPS[case]
     planned = plan(tenant, parts, **options)
     assert problems(planned) == []
@@ -247,7 +247,7 @@ def test_a_plan_changes_the_tenant_into_what_is_declared(case: str) -> None:
 
 
 def test_forwarders_change_after_those_that_they_feed() -> None:
-    """One wave after the other, and only where mail might run in a circle otherwise."""
+    """Forwarders are changed in separate stages only if mail might loop otherwise."""
     turned = STEPS["a way of mail is turned round"]
     assert list(plan(turned.tenant, turned.parts).stages()) == [[0], [1]]
     apart = [forward("a", "b"), forward("b", "c"), forward("c", FAR)]
@@ -255,7 +255,7 @@ def test_forwarders_change_after_those_that_they_feed() -> None:
 
 
 def test_what_nobody_declared_is_reported() -> None:
-    """Objects, and aliases of those whose aliases are declared; groups are not ours to report."""
+    """Undeclared objects are reported, and aliases if their owner's aliases are declared."""
     tenant: list[Principal] = [
         HOME,
         OLD,
@@ -274,7 +274,7 @@ def test_what_nobody_declared_is_reported() -> None:
     ]
 
 
-#: The tenant, the definition, and the findings; check mode only warns of one with a star.
+#: The tenant, the definition and the problems. For those with a star, check mode only warns.
 FINDINGS: dict[str, tuple[list[Principal], Parts, list[str]]] = {
     "an alias of an undeclared mailbox": (
         [HOME, box("alice"), box("bob", "x"), foreign("staff", "z")],
@@ -414,13 +414,13 @@ FINDINGS: dict[str, tuple[list[Principal], Parts, list[str]]] = {
 
 @pytest.mark.parametrize("case", FINDINGS)
 def test_findings_name_their_place_and_objects(case: str) -> None:
-    """Everything that makes a definition impossible to apply is found, and nothing else."""
+    """All problems that make a definition impossible to apply are found, with their locations."""
     tenant, parts, wanted = FINDINGS[case]
     assert [text.replace("@example.com", "") for text in problems(plan(tenant, parts))] == wanted
 
 
 def test_what_already_bounces_is_a_warning() -> None:
-    """A plan doesn't refuse what it didn't cause, so an exported tenant converges."""
+    """Mail that already bounces only causes a warning, so that an exported tenant converges."""
     dangling = plan([HOME, team("team", "nope")], {"forwarders": [forward("team", "nope")]})
     undeclared = plan([HOME, box("bob"), team("team", "bob")], {"mailboxes": [gone("bob")]})
     assert (dangling.problems, undeclared.problems) == ((), ())
@@ -430,7 +430,7 @@ def test_what_already_bounces_is_a_warning() -> None:
 
 @pytest.mark.parametrize("count", [1_200, pytest.param(10_000, marks=pytest.mark.full)])
 def test_a_long_chain_of_forwarders(count: int) -> None:
-    """The search for loops does not recurse, and shortens the loop that it reports."""
+    """Loops are found in long chains of forwarders, and reported in a short form."""
     last = count - 1
     chain = [team(f"f{n}", f"f{n + 1}") for n in range(last)]
     open_end = plan([HOME, *chain], {"forwarders": [forward(f"f{last}", FAR)]})
@@ -441,7 +441,7 @@ def test_a_long_chain_of_forwarders(count: int) -> None:
 
 
 def test_each_plan_has_a_digest_of_its_own() -> None:
-    """Whatever is different, before or after."""
+    """Plans that differ in any detail have different digests."""
     swap = STEPS["two swap their aliases"]
     plans = [
         plan(swap.tenant, swap.parts),
@@ -457,7 +457,7 @@ def test_each_plan_has_a_digest_of_its_own() -> None:
 
 
 def test_equal_plans_have_equal_digests() -> None:
-    """Whatever the order and the spelling; passwords count only as being replaced."""
+    """The digest does not depend on order, spelling or the passwords themselves."""
     tenant, parts, _steps, _options = STEPS["two swap their aliases"]
     shouted = {"mailboxes": [mail("BOB", "X"), mail("Alice", "Y")]}
     assert digest(plan(tenant[::-1], shouted).changes) == digest(plan(tenant, parts).changes)

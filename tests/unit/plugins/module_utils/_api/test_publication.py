@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""DKIM keys compared, and plans to publish and withdraw records."""
+"""Comparing DKIM keys, and planning to publish and withdraw records."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from ansible_collections.postroom.email.tests.support.recordsets import (
     wanted,
 )
 
-# As long as a key of 2048 bits; all RSA keys of one length begin alike.
+# As long as a key of 2,048 bits. All RSA keys of the same length have the same beginning.
 BEGINNING = "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA"
 RSA = BEGINNING + base64.b64encode(bytes(range(255))).decode() + "IDAQAB"
 OTHER_KEY = BEGINNING + base64.b64encode(bytes(range(255, 0, -1))).decode() + "IDAQAB"
@@ -62,20 +62,20 @@ SHORT = "v=DKIM1; k=ed25519; p=11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="
     ],
 )
 def test_the_same_key_in_other_words(text: str) -> None:
-    """Spaces, order, defaults and tags that change nothing; other texts do not count."""
+    """A key with different spaces, order, defaults or harmless tags counts as the same."""
     compared = with_key("google-site-verification=abc", text, "v=spf1 -all", "v=DMARC1; p=none")
     assert (compared.status, compared.change) == ("match", "")
     assert dkim.same_key(WANTED, text)
 
 
 def with_key(*found: str, wanted: str = WANTED) -> Comparison:
-    """Compare a wanted key with texts."""
+    """Compare the required key with texts."""
     return compare(WantedRecord(SELECTOR, txt(wanted), (txt(wanted),)), list(map(txt, found)))
 
 
 @pytest.mark.parametrize("found", [[], ["v=DMARC1; p=none", "MS=ms1", ""]])
 def test_no_key(found: list[str]) -> None:
-    """If nothing at the name is meant to be a key, it is missing, and added."""
+    """If no text at the name is meant to be a key, the key is missing and will be added."""
     compared = with_key(*found)
     assert (compared.status, compared.code) == ("missing", "dkim_missing")
     assert compared.values == tuple(map(txt, [*found, WANTED]))
@@ -101,7 +101,7 @@ def test_no_key(found: list[str]) -> None:
     ],
 )
 def test_an_unusable_key(text: str, code: str) -> None:
-    """The edit replaces the key."""
+    """An unusable key is replaced."""
     compared = with_key("v=spf1 -all", text)
     assert (compared.status, compared.code, compared.change) == ("conflict", code, code)
     assert compared.remedy.startswith(f"At {SELECTOR}, ")
@@ -109,7 +109,7 @@ def test_an_unusable_key(text: str, code: str) -> None:
 
 
 def test_two_keys_at_a_selector() -> None:
-    """Receivers may take either, so the edit leaves only the wanted one, in its current words."""
+    """If there are two keys, only the required one is kept, because receivers may use either."""
     ours = f"v=DKIM1;p={RSA}"
     both = with_key(f"v=DKIM1; p={OTHER_KEY}", ours)
     assert (both.status, both.code, both.values) == ("conflict", "dkim_several", (txt(ours),))
@@ -118,14 +118,14 @@ def test_two_keys_at_a_selector() -> None:
 
 
 def test_messages_hold_only_the_beginnings_of_keys() -> None:
-    """They are long, and look alike; what is no key stays, and so does what comes after."""
+    """Messages shorten keys and leave other text unchanged."""
     assert dkim.abridged(f"TXT v=DKIM1; p={RSA}; t=s") == f"TXT v=DKIM1; p={RSA[:20]}...; t=s"
     for text in (f"v=DKIM1; k=rsa; p={RSA[:30]}", f"{'label' * 12}.example", "v=spf1 ~all"):
         assert dkim.abridged(text) == text
 
 
 def test_keys_of_another_type_are_wanted_as_well() -> None:
-    """An Ed25519 key is 44 characters, and is compared like any other."""
+    """Ed25519 keys are compared as well."""
     assert with_key(SHORT.replace(" ", ""), wanted=SHORT).status == "match"
     assert with_key(WANTED, wanted=SHORT).code == "dkim_other_key"
     assert "20 of 44" in with_key(SHORT[:-24], wanted=SHORT).detail
@@ -134,7 +134,7 @@ def test_keys_of_another_type_are_wanted_as_well() -> None:
 
 @pytest.mark.parametrize("wanted", ["no tags", "v=DKIM1; p=", "v=DKIM1; s=tlsrpt; p=ab"])
 def test_whatever_is_wanted_matches_itself(wanted: str) -> None:
-    """Even what is no key that mail is judged by: the service knows what it asks for."""
+    """Whatever the service requires matches itself, even if it is not a usable key."""
     assert dkim.problem(wanted, wanted) is None
     assert dkim.problem(wanted, WANTED) is not None
     assert dkim.same_key(wanted, wanted)
@@ -146,17 +146,17 @@ NOTE = Txt((b"cut ", b"by its owner \xff"))
 
 
 def present(*found: RecordSet) -> RecordPlan:
-    """RecordPlan to publish; wanted sets that are not given exist already."""
+    """Return a plan to publish records. Required sets that are not given already exist."""
     return plan_presence(wanted(), current(*wanted()) | current(*found), {})
 
 
 def absent(*found: RecordSet) -> RecordPlan:
-    """RecordPlan to withdraw."""
+    """Return a plan to withdraw records."""
     return plan_absence(wanted(), current(*found), {})
 
 
 def test_an_expensive_spf_record_is_not_written() -> None:
-    """MX and DKIM are planned; the message lists the terms that take the look-ups."""
+    """An SPF record with too many look-ups is not written, but the other records are."""
 
     def ask(name: str, kind: str) -> tuple[str, ...]:
         assert kind == "TXT"
@@ -175,7 +175,7 @@ def test_an_expensive_spf_record_is_not_written() -> None:
 
 
 def test_missing_record_sets_are_created() -> None:
-    """Whole sets, in the service's order, each with its reason; a second run changes nothing."""
+    """Missing record sets are created in the service's order, and a second run changes nothing."""
     for found in ((), (mx(), texts(), keys())):
         plan = plan_presence(wanted(), current(*found), {})
         assert [(change.action, change.after) for change in plan.changes] == [
@@ -211,7 +211,7 @@ def test_missing_record_sets_are_created() -> None:
     ],
 )
 def test_a_record_set_is_changed(found: RecordSet, after: list[Value], code: str) -> None:
-    """Values of others stay in their place; wrong values of the service are replaced."""
+    """Wrong values of the service are replaced, and values of others keep their position."""
     (change,) = present(found).changes
     assert change.after == found._replace(values=tuple(after), ttl=3600)
     assert change.code == code
@@ -220,7 +220,7 @@ def test_a_record_set_is_changed(found: RecordSet, after: list[Value], code: str
 
 
 def test_a_set_that_others_share_keeps_its_ttl() -> None:
-    """Also when the service's record is added."""
+    """A record set that others share keeps its TTL."""
     assert not present(texts(SPF, NOTE, ttl=60)).changes
     (change,) = present(texts(NOTE, ttl=60)).changes
     assert change.after == texts(NOTE, SPF, ttl=60)
@@ -230,12 +230,12 @@ def test_a_set_that_others_share_keeps_its_ttl() -> None:
     ("found", "start", "words"),
     [
         (mx(OURS, Mx(5, "a.b")), "example.com MX: a.b (priority 5) is kept", "first"),
-        (mx(OURS, Mx(10, "a.b")), "example.com MX: a.b (priority 10) is kept", "a part"),
+        (mx(OURS, Mx(10, "a.b")), "example.com MX: a.b (priority 10) is kept", "part of the mail"),
         (mx(OURS, Mx(20, "a.b")), "example.com MX: a.b (priority 20) is kept", "be reached"),
     ],
 )
 def test_a_doubtful_record_is_warned_of(found: RecordSet, start: str, words: str) -> None:
-    """Also if nothing changes."""
+    """A doubtful record causes a warning, even if nothing changes."""
     (warning,) = present(found).warnings
     assert warning.startswith(start)
     assert words in warning
@@ -244,7 +244,7 @@ def test_a_doubtful_record_is_warned_of(found: RecordSet, start: str, words: str
 
 @pytest.mark.parametrize("same", [f"{KEY};t=s", Txt((KEY[:100].encode(), KEY[100:].encode()))])
 def test_an_equivalent_key_stays(same: Txt | str) -> None:
-    """Harmless tags and other splits change nothing; the key is withdrawn with them."""
+    """A key that only differs in harmless tags or splits is not changed, but can be withdrawn."""
     assert not present(keys(same)).changes
     assert [change.action for change in absent(keys(same)).changes] == ["delete"]
 
@@ -261,7 +261,7 @@ def test_an_equivalent_key_stays(same: Txt | str) -> None:
     ],
 )
 def test_owners_decisions_are_refused(found: list[RecordSet], words: list[str]) -> None:
-    """All problems are reported together, each with its place and a remedy."""
+    """Problems that the owner has to decide are reported together, each with a remedy."""
     with pytest.raises(Refused) as caught:
         present(*found)
     assert [word for word in words if word not in str(caught.value)] == []
@@ -277,7 +277,7 @@ def test_owners_decisions_are_refused(found: list[RecordSet], words: list[str]) 
     ],
 )
 def test_only_the_key_may_be_an_alias(name: str, behind: list[str], is_left: bool) -> None:
-    """No record can be beside a CNAME record; withdrawing leaves it alone."""
+    """Only the DKIM key may be behind an alias, which withdrawing leaves in place."""
     above = {name: Redirection("CNAME", name, "key.example.net")}
     if is_left:
         plan = plan_presence(wanted(), {}, above, {name: behind})
@@ -287,7 +287,7 @@ def test_only_the_key_may_be_an_alias(name: str, behind: list[str], is_left: boo
             plan_presence(wanted(), {}, above, {name: behind})
     plan = plan_absence(wanted(), {}, above)
     assert not plan.changes
-    assert all("is left alone" in warning for warning in plan.warnings)
+    assert all("is not changed" in warning for warning in plan.warnings)
 
 
 @pytest.mark.parametrize(
@@ -300,14 +300,14 @@ def test_only_the_key_may_be_an_alias(name: str, behind: list[str], is_left: boo
         (texts(NOTE, "v=spf1 include:SPF.example.net ~all"), [NOTE]),
         (texts(f"v=spf1 mx {SPF[7:]}", "v=spf1 mx ~all"), [txt("v=spf1 mx ~all")]),
         (texts("v=spf1 include:spf.example.net -all"), [txt("v=spf1 -all")]),
-        # What is not exactly the service's belongs to others.
+        # Records that are not exactly the service's belong to others.
         (mx(OTHER, Mx(20, "mail.example.net"), Mx(0, "")), None),
         (texts(NOTE, "v=spf1 ~all", "v=spf1 mx -all"), None),
         (keys(NOTE, key(seed="other"), "v=DKIM1; p="), None),
     ],
 )
 def test_the_services_records_are_withdrawn(found: RecordSet, after: list[Value] | None) -> None:
-    """A set that holds nothing else is deleted."""
+    """Only the service's records are withdrawn, and a set without others is deleted."""
     plan = absent(found)
     if after is None:
         assert plan == RecordPlan()
@@ -319,16 +319,16 @@ def test_the_services_records_are_withdrawn(found: RecordSet, after: list[Value]
 
 
 def test_an_invalid_spf_record_is_not_withdrawn_from() -> None:
-    """It is warned of, and the other records are withdrawn."""
+    """An invalid SPF record is left unchanged with a warning, and the others are withdrawn."""
     plan = absent(mx(OURS), texts("v=spf1 ipv4:192.0.2.1 include:spf.example.net"))
     assert [str(change.subject) for change in plan.changes] == ["example.com MX"]
     assert [change.code for change in plan.changes] == ["mx_withdrawn"]
     (warning,) = plan.warnings
-    assert "stays as it is. The SPF term" in warning
+    assert "is not changed. The SPF term" in warning
 
 
 def test_the_service_may_want_more_records() -> None:
-    """A proof of ownership, or several mail servers with several priorities."""
+    """The service may require more records, such as several mail servers."""
     proof = (texts(SPF, "service-proof=1"),)
     both = (mx(OURS, Mx(20, "mail.example.net"), Mx(20, "mail2.example.net")),)
     for more in (proof, both):
@@ -340,7 +340,7 @@ def test_the_service_may_want_more_records() -> None:
 
 
 def test_the_diff_is_lines_of_a_zone_file() -> None:
-    """Before and after, whole sets."""
+    """The diff shows record sets as lines of a zone file."""
     (changed,) = present(mx(OTHER, ttl=60)).diff
     before = "example.com. 60 IN MX 20 mx.other.example.\n"
     assert changed == {

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Answers become results or errors, which never show a secret; what is repeated, and when."""
+"""Reading responses, hiding secrets in errors, and repeating requests."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ NOT_FOUND = {"error": "notFound", "item": "alice@example.com"}
 PROBLEM = {"type": "about:blank", "title": "Not Found", "status": 404}
 LONG = "The client has sent more than its share and is asked to wait. " * 2
 
-#: Call, status, body, and the error that they amount to.
+#: The call, the status, the body, and the expected error.
 FAILURES: list[tuple[calls.Call[Any], int, Any, type[errors.ServiceError]]] = [
-    # A not-found counts only in JSON or without a body, and for the very name of the request.
+    # A 404 only counts in JSON or without a body, and for the requested name.
     (GET, 404, None, errors.NotFound),
     (GET, 404, PROBLEM, errors.NotFound),
     (GET, 200, {"error": "notFound", "item": "ALICE@Example.com"}, errors.NotFound),
@@ -89,12 +89,12 @@ FAILURES: list[tuple[calls.Call[Any], int, Any, type[errors.ServiceError]]] = [
     (DNS, 200, {"error": "notFound", "item": "example.com"}, errors.NotFound),
     (CREATE, 404, PROBLEM, errors.Rejected),
     (LIST, 404, PROBLEM, errors.BadAnswer),
-    # Error words, and statuses that mean the same.
+    # Error words, and the statuses with the same meaning.
     (CREATE, 200, {"error": "fieldAlreadyExists", "field": "name"}, errors.AlreadyExists),
     (CREATE, 409, {"title": "Conflict"}, errors.AlreadyExists),
     (UPDATE, 200, {"error": "assertFailed"}, errors.Rejected),
     (GET, 404, {"error": "unsupported"}, errors.Rejected),
-    # Statuses.
+    # Error statuses.
     (GET, 405, PAGE, errors.Rejected),
     (GET, 401, PAGE, errors.Unauthorized),
     (GET, 429, None, errors.Throttled),
@@ -102,7 +102,7 @@ FAILURES: list[tuple[calls.Call[Any], int, Any, type[errors.ServiceError]]] = [
     (GET, 403, f"{LONG} Too many requests.".encode(), errors.Throttled),
     (GET, 403, PAGE, errors.ProxyRefused),
     (GET, 502, PAGE, errors.ServerFailed),
-    # Answers of something that is not this API.
+    # Responses that don't come from this API.
     (GET, 200, b'{"name": "al', errors.BadAnswer),
     (GET, 200, b"[" * 100_000, errors.BadAnswer),
     (GET, 200, [], errors.BadAnswer),
@@ -121,7 +121,7 @@ FAILURES: list[tuple[calls.Call[Any], int, Any, type[errors.ServiceError]]] = [
 
 
 def answer(status: int, body: Any, **headers: str) -> Response:
-    """Return an answer with a body of bytes, or of JSON."""
+    """Return a response with a body of bytes or JSON."""
     if body is None:
         body = b""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -131,7 +131,7 @@ def answer(status: int, body: Any, **headers: str) -> Response:
 
 @pytest.mark.parametrize("row", range(len(FAILURES)))
 def test_a_failure_raises_its_own_error(row: int) -> None:
-    """The error has exactly this class, and its failure holds status, method and path."""
+    """Each failure raises its own exception class with the status, method and path."""
     call, status, body, kind = FAILURES[row]
     with pytest.raises(errors.ServiceError) as caught:
         result_of(call, answer(status, body))
@@ -148,7 +148,7 @@ MAILBOX = {"id": 7, "name": ALICE.key, "type": "individual", "emails": ["alice@e
 
 
 def test_members_make_a_forwarder_and_a_count_does_not() -> None:
-    """A domain may give its number of members; other types are unmanaged."""
+    """A principal with a list of members is a forwarder, but a domain may have a count."""
     rows = [
         {"name": "team@example.com", "type": "individual", "members": "a@example.net"},
         {"name": "example.com", "type": "domain", "members": 12},
@@ -169,14 +169,14 @@ SECONDS["Fri, 31 Dec 99999 23:59:59 GMT"] = None
 
 @pytest.mark.parametrize("value", SECONDS)
 def test_retry_after_in_seconds(value: str) -> None:
-    """A number of seconds is read; a value that can't be read is ignored."""
+    """Retry-After is read as a number of seconds, and ignored if it is invalid."""
     with pytest.raises(errors.Throttled) as caught:
         result_of(GET, answer(429, None, retry_after=value))
     assert caught.value.retry_after == SECONDS[value]
 
 
 def test_retry_after_as_a_date() -> None:
-    """A date in the future is the time until then, one in the past is zero."""
+    """Retry-After is read as a date, and a past date counts as zero."""
     now = datetime.now(timezone.utc)
     for offset, low, high in ((120, 100, 120), (-120, 0, 0)):
         date = format_datetime(now + timedelta(seconds=offset), usegmt=True)
@@ -186,7 +186,7 @@ def test_retry_after_as_a_date() -> None:
         assert low <= caught.value.retry_after <= high
 
 
-#: A server may repeat what it was sent, in any field.
+#: Fields in which a server may repeat what it was sent.
 ECHO = {"detail": f"bad: {PASSWORD} for {TOKEN}", "title": json.dumps(PASSWORD), "error": "other"}
 
 
@@ -194,7 +194,7 @@ ECHO = {"detail": f"bad: {PASSWORD} for {TOKEN}", "title": json.dumps(PASSWORD),
     ("call", "status", "body"),
     [
         *((CREATE, status, {**ECHO, "reason": PASSWORD}) for status in (200, 401, 409, 429, 502)),
-        # The title of a page, the target of a redirect, and where a long detail is cut off.
+        # A page's title, a redirect's target, and the end of a long detail.
         (GET, 404, f"<title>Error for {TOKEN}</title>".encode()),
         (GET, 302, b""),
         (GET, 400, {"detail": "x" * 290 + TOKEN}),
@@ -208,7 +208,7 @@ ECHO = {"detail": f"bad: {PASSWORD} for {TOKEN}", "title": json.dumps(PASSWORD),
     ],
 )
 def test_no_part_of_an_answer_leaks_a_secret(call: calls.Call[Any], status: int, body: Any) -> None:
-    """Echoes, pages, redirects, long details, broken JSON and stored hashes are redacted."""
+    """Errors contain no secret from any part of a response."""
     reply = answer(status, body, location=f"https://elsewhere.example/?token={TOKEN}")
     with pytest.raises(errors.ServiceError) as caught:
         result_of(call, reply, (TOKEN,))
@@ -235,7 +235,7 @@ FORMS: dict[str, Callable[[str], str]] = {
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("secret", [PASSWORD, TOKEN], ids=["password", "token"])
 def test_every_form_of_a_secret_is_hidden(form: str, secret: str) -> None:
-    """However a server encodes it."""
+    """A secret is hidden in every encoding."""
     text = f"before <{FORMS[form](secret)}> after"
     assert errors.redact(text, [secret]) == "before <********> after"
 
@@ -243,7 +243,7 @@ def test_every_form_of_a_secret_is_hidden(form: str, secret: str) -> None:
 @settings(max_examples=50)
 @given(st.text(max_size=40), st.text(min_size=1, max_size=20), st.text(max_size=40))
 def test_a_hidden_text_never_holds_the_secret(before: str, secret: str, after: str) -> None:
-    """Whatever surrounds it; the longer of two goes first, and an empty one hides nothing."""
+    """A secret is hidden in any text, and the longer one of two overlapping secrets first."""
     shown = errors.hide(before + secret + after, [secret])
     assert secret not in shown.replace("********", "") or secret in before + after + "*"
     assert errors.hide("said winter-2026-x", ["winter", "winter-2026-x"]) == "said ********"
@@ -251,7 +251,7 @@ def test_a_hidden_text_never_holds_the_secret(before: str, secret: str, after: s
 
 
 def test_representations_hold_no_secret() -> None:
-    """A Call, a Change, Passwords, a Transport and a Client can be printed, but not pickled."""
+    """The representations of objects that hold secrets don't contain them."""
     transport = transport_to("http://127.0.0.1:9")
     wanted = Passwords({ALICE: (PASSWORD,)})
     change = Change(
@@ -273,7 +273,7 @@ def test_representations_hold_no_secret() -> None:
 
 
 def test_a_traceback_of_a_refused_connection_holds_no_token() -> None:
-    """The httpx error, which holds the request's headers, is not chained."""
+    """The traceback of a refused connection does not contain the token."""
     transport = transport_to("http://127.0.0.1:1")
     with pytest.raises(errors.Unreachable) as caught:
         transport.send(calls.create(models.Mailbox(ALICE), (PASSWORD,)), 5.0)
@@ -296,7 +296,7 @@ FINAL = {"403": problem(403), "500": problem(500), "page": html(404), "nonsense"
 
 
 def failing(reply: Reply, times: int = 1) -> QuirkyService:
-    """Return a service that gives a reply to the first reads."""
+    """Return a service that answers the first reads with a reply."""
     service = QuirkyService(None, domain(HOME.key))
     service.disturb("GET", reply, times=times)
     return service
@@ -304,7 +304,7 @@ def failing(reply: Reply, times: int = 1) -> QuirkyService:
 
 @pytest.mark.parametrize("fault", TRANSIENT)
 def test_a_transient_fault_repeats_a_read(fault: str, serve: Serve, connect: Connect) -> None:
-    """A pause precedes each repetition, and the last error is raised after the given retries."""
+    """After a transient fault, a read is repeated with pauses, up to the number of retries."""
     server, clock = serve(failing(TRANSIENT[fault], 3)), Clock()
     assert connect(server, clock).find(HOME) == models.Domain(HOME)
     assert len(server.requests) == 4
@@ -317,7 +317,7 @@ def test_a_transient_fault_repeats_a_read(fault: str, serve: Serve, connect: Con
 
 @pytest.mark.parametrize("fault", FINAL)
 def test_a_final_error_is_not_repeated(fault: str, serve: Serve, connect: Connect) -> None:
-    """One request, one error, and the object never counts as absent."""
+    """After a permanent error, a read is not repeated, and the object does not count as absent."""
     server = serve(failing(FINAL[fault]))
     with pytest.raises(errors.ServiceError):
         connect(server).find(HOME)
@@ -326,7 +326,7 @@ def test_a_final_error_is_not_repeated(fault: str, serve: Serve, connect: Connec
 
 @pytest.mark.parametrize("fault", THROTTLED)
 def test_throttled_writes_are_repeated(fault: str, serve: Serve, connect: Connect) -> None:
-    """A throttled write had no effect, so it is sent again."""
+    """A throttled write is repeated, because it had no effect."""
     service = QuirkyService(None, domain(HOME.key))
     for method in ("POST", "PATCH", "DELETE"):
         service.disturb(method, THROTTLED[fault], times=2)
@@ -340,7 +340,7 @@ def test_throttled_writes_are_repeated(fault: str, serve: Serve, connect: Connec
 
 
 def test_a_lost_or_refused_connection_is_tried_again(serve: Serve, connect: Connect) -> None:
-    """Resets before the request is read are repeated; the last refusal names the address."""
+    """A lost or refused connection is tried again, and the error names the address."""
     server, clock = serve(QuirkyService(None, domain("example.com"))), Clock()
     server.reset_connections(2)
     assert connect(server).find(HOME) == models.Domain(HOME)
@@ -364,7 +364,7 @@ def test_backoff_doubles_to_a_limit(serve: Serve, connect: Connect) -> None:
 
 @pytest.mark.parametrize("status", [429, 503])
 def test_retry_after_is_a_lower_bound(status: int, serve: Serve, connect: Connect) -> None:
-    """A wait within the deadline is slept; a longer one fails without sleeping."""
+    """The pause is at least as long as Retry-After, unless that exceeds the deadline."""
     clock = Clock()
     connect(serve(failing(problem(status).having(Retry_After="9"))), clock).find(HOME)
     assert clock.sleeps == [9.0]
@@ -375,7 +375,7 @@ def test_retry_after_is_a_lower_bound(status: int, serve: Serve, connect: Connec
 
 
 def test_one_deadline_covers_all_requests(serve: Serve, connect: Connect) -> None:
-    """Time that the task has spent is missing for every later request."""
+    """All requests of a task share one deadline."""
     server, clock = serve(QuirkyService(None, domain("example.com"))), Clock()
     client = connect(server, clock, timeout=10.0)
     client.find(HOME)
@@ -394,22 +394,22 @@ SLOW = {
 
 @pytest.mark.parametrize("fault", SLOW)
 def test_a_slow_answer_ends_with_the_deadline(fault: str, serve: Serve, connect: Connect) -> None:
-    """Whichever part of the answer is slow."""
+    """A slow response ends at the deadline, whichever part is slow."""
     server = serve(failing(SLOW[fault], 9))
     client = connect(server, clock=time.monotonic, timeout=1.0, retries=0)
     with pytest.raises(errors.ConnectionBroken):
         client.find(HOME)
-    # A client that waits for the end of the answer gets it, late.
+    # A client that waits for the complete response would get it late.
     assert server.completed == 0
 
 
 def waits(limit: RateLimit, count: int) -> list[float]:
-    """Take several places. Return the wait of each, without rounding errors."""
+    """Take several places in the queue, and return the rounded waits."""
     return [round(limit.reserve(), 6) for _place in range(count)]
 
 
 def test_after_a_complaint_all_wait_and_then_follow_each_other() -> None:
-    """It recently succeeded until eight seconds after a success."""
+    """After a 429, all clients wait for the pause and then follow at intervals."""
     clock = Clock()
     limit = RateLimit(clock)
     seen = [limit.recently_succeeded]
@@ -424,13 +424,13 @@ def test_after_a_complaint_all_wait_and_then_follow_each_other() -> None:
 
 
 def test_complaints_widen_to_a_limit_and_success_narrows() -> None:
-    """By half, up to two seconds; by a fifth, down to none."""
+    """Each 429 increases the interval up to two seconds, and each success decreases it."""
     clock = Clock()
     limit = RateLimit(clock)
     intervals = []
     for _complaint in range(14):
         limit.throttle(0.0, clock())
-        # Of a request that was sent before it.
+        # For a request that was sent before the pause.
         limit.throttle(0.0, clock() - 1.0)
         clock.sleep(10.0)
         intervals.append(waits(limit, 2)[1])
@@ -446,7 +446,7 @@ def test_complaints_widen_to_a_limit_and_success_narrows() -> None:
 
 
 def test_a_pause_is_for_all_clients_of_a_task(serve: Serve, connect: Connect) -> None:
-    """Without time for the pause nothing is sent; a patient client spends no time on it."""
+    """A pause applies to all clients of a task, and nothing is sent if it exceeds the deadline."""
     clock = Clock()
     service = failing(problem(429).having(Retry_After="7"))
     sent: list[float] = []

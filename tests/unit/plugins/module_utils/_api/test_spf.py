@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""SPF records: their grammar, merging the terms of the service, and counting look-ups."""
+"""SPF records: their grammar, merging the service's terms, and counting look-ups."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NAME_253 = ".".join([LABEL_63, LABEL_63, LABEL_63, "b" * 57, "com"])
 
 
 def test_what_announces_itself_as_spf() -> None:
-    """The version and a space or the end, in any case; what follows may be wrong."""
+    """An SPF record starts with the version, in any case, and a space or the end of the text."""
     texts = "v=spf1", "V=SPF1 -all", "v=spf10", "v=spf1\t-all"
     assert list(map(spf.is_spf, texts)) == [True, True, False, False]
     with pytest.raises(spf.SpfError):
@@ -55,7 +55,7 @@ def test_what_announces_itself_as_spf() -> None:
     ],
 )
 def test_a_valid_term_is_kept_as_it_is_written(term: str) -> None:
-    """With its case and its last dot; spaces around it do not matter."""
+    """A valid term keeps its case and its final dot, and spaces around it are ignored."""
     read = spf.parse(f"v=spf1  {term}   ")
     assert [str(found) for found in read.terms] == [term]
 
@@ -75,7 +75,7 @@ WRONG = [
 
 @pytest.mark.parametrize("term", WRONG)
 def test_an_invalid_term_is_named(term: str) -> None:
-    """In one short printable line."""
+    """The message about an invalid term names it in one short printable line."""
     with pytest.raises(spf.SpfError) as raised:
         spf.parse(f"v=spf1 ip4:192.0.2.0/24 {term} -all")
     message = str(raised.value)
@@ -87,7 +87,7 @@ def test_an_invalid_term_is_named(term: str) -> None:
 
 @pytest.mark.parametrize("name", ["redirect", "exp", "Redirect"])
 def test_what_may_stand_once_stands_once(name: str) -> None:
-    """A second redirect or exp is an error, wherever it stands; other modifiers may be repeated."""
+    """A second redirect or exp is an error, but other modifiers may be repeated."""
     with pytest.raises(spf.SpfError, match=f"{name}=b.example.com"):
         spf.parse(f"v=spf1 {name.lower()}=a.example.com -all {name}=b.example.com")
     assert len(spf.parse("v=spf1 moo=1 moo=2").terms) == 2
@@ -108,7 +108,7 @@ def test_what_may_stand_once_stands_once(name: str) -> None:
     ],
 )
 def test_terms_that_mean_the_same(one: str, other: str, same: bool) -> None:
-    """Names in any case and with or without the last dot, networks as such, default lengths."""
+    """Terms that only differ in case, a final dot or default lengths mean the same."""
     first, second = (spf.parse(f"v=spf1 {text}").terms[0] for text in (one, other))
     assert (first.key == second.key) is same
 
@@ -118,7 +118,7 @@ def test_terms_that_mean_the_same(one: str, other: str, same: bool) -> None:
     ["a:" + "1/" * 30_000, "a:" + "%{d" * 20_000, "ip6:" + ":" * 60_000],
 )
 def test_a_text_as_long_as_dns_carries_is_read_at_once(value: str) -> None:
-    """No rule backtracks without end; if one did, this test would not end."""
+    """The longest texts that DNS allows are parsed quickly, without excessive backtracking."""
     with pytest.raises(spf.SpfError):
         spf.parse(f"v=spf1 {value}")
 
@@ -138,7 +138,7 @@ MERGED = {
     ),
     "v=spf1 +include:OURS.example a include:ours.example": None,
     "v=spf1 include=ours.example": "v=spf1 include:ours.example include=ours.example",
-    # Already merged: kept with its spaces.
+    # A record that contains the include already, and keeps its spaces.
     "v=spf1 a include:ours.example redirect=r.example": None,
     "V=SPF1   +INCLUDE:OURS.Example.  ?all ": None,
 }
@@ -146,14 +146,14 @@ MERGED = {
 
 @pytest.mark.parametrize("current", MERGED)
 def test_the_include_is_merged(current: str) -> None:
-    """It goes before the first `all`, or behind the last mechanism; the rest is kept."""
+    """The include is added before the first `all` or after the last mechanism."""
     merged = MERGED[current] or current
     assert spf.merge([OTHER_TEXT, current, "v=spf10"], OURS) == merged
     assert spf.merge([merged], OURS) == merged
 
 
 def test_without_an_spf_record_the_services_is_published_as_it_is() -> None:
-    """Other texts do not matter."""
+    """If there is no SPF record, the service's own is published unchanged."""
     texts = [OTHER_TEXT, "v=spf10 -all", "x v=spf1"]
     assert spf.merge(texts, OURS) == OURS
 
@@ -172,7 +172,7 @@ def test_without_an_spf_record_the_services_is_published_as_it_is() -> None:
     ],
 )
 def test_the_service_may_want_more_terms_than_an_include(wanted: str, merged: str) -> None:
-    """Missing terms go in, in the service's order; its `all` does not."""
+    """All missing terms of the service are added in order, except for its `all`."""
     current = "v=spf1 mx ip4:192.0.2.7/32 ~all exp=e.example"
     assert spf.merge([current], wanted) == merged
 
@@ -189,13 +189,13 @@ def test_the_service_may_want_more_terms_than_an_include(wanted: str, merged: st
     ],
 )
 def test_another_qualifier_is_the_owners_decision(current: str, words: str) -> None:
-    """The conflict names the term."""
+    """A term of the owner with another qualifier is a conflict, which names the term."""
     with pytest.raises(spf.SpfConflict, match=re.escape(words)):
         spf.merge([current], OURS)
 
 
 def test_a_modifier_of_the_service_cannot_be_merged() -> None:
-    """A redirect would change the result for all senders."""
+    """A modifier of the service can't be merged, because it would affect all senders."""
     with pytest.raises(Refused, match=r"redirect=r.example"):
         spf.merge(["v=spf1 a -all"], "v=spf1 redirect=r.example")
     wanted = "v=spf1 a:mail.example.net redirect=r.example"
@@ -204,14 +204,14 @@ def test_a_modifier_of_the_service_cannot_be_merged() -> None:
 
 
 def test_several_records_are_the_owners_decision() -> None:
-    """No record is proposed."""
+    """Several SPF records are a conflict, and no record is proposed."""
     with pytest.raises(spf.SpfConflict, match="There are 2 SPF records") as raised:
         spf.merge([OTHER_TEXT, "v=spf1 a ~all", "v=spf1 mx ~all"], OURS)
     assert raised.value.reason == "spf_several"
 
 
 def test_an_invalid_record_is_not_changed() -> None:
-    """The message names the term."""
+    """An invalid record is not changed, and the message names the term."""
     text = "v=spf1 ipv4:1.2.3.4 -all"
     with pytest.raises(InvalidInput, match=r'SPF term "ipv4:1.2.3.4"'):
         spf.merge([text], OURS)
@@ -231,7 +231,7 @@ WITHDRAWN = {
 
 @pytest.mark.parametrize("current", WITHDRAWN)
 def test_withdrawing_removes_the_services_terms(current: str) -> None:
-    """Withdrawing removes nothing else; a record that is exactly the service's goes."""
+    """Withdrawing removes only the service's terms, or a record that is exactly the service's."""
     assert spf.withdraw(current, OURS) == WITHDRAWN[current]
 
 
@@ -246,7 +246,7 @@ def test_withdrawing_removes_the_services_terms(current: str) -> None:
     ],
 )
 def test_withdrawing_restores_the_owners_record(owners: str) -> None:
-    """After merging and withdrawing, the owner's record is what it was, byte for byte."""
+    """Withdrawing after merging restores the owner's record, byte for byte."""
     merged = spf.merge([owners], OURS)
     assert merged != owners
     assert spf.withdraw(merged, OURS) == owners
@@ -262,7 +262,7 @@ BOTH = FOUR | SIX
 
 
 class World:
-    """A resolver with a dictionary, which keeps the questions."""
+    """A resolver that uses a dictionary and records the queries."""
 
     def __init__(self, names: dict[str, Types]) -> None:
         self.names = {"host.example": BOTH, HOME: BOTH, "four.example": FOUR, "six.example": SIX}
@@ -270,18 +270,18 @@ class World:
         self.asked: list[tuple[str, str]] = []
 
     def __call__(self, name: str, kind: str) -> tuple[str, ...] | None:
-        """Answer a question; one name always fails."""
+        """Answer a query. One name always fails."""
         self.asked.append((name, kind))
         return None if name == SILENT else self.names.get(name, {}).get(kind, ())
 
 
 def spf_record(text: str) -> Types:
-    """Return a name with an SPF record and another text."""
+    """Return a name that has an SPF record and another text."""
     return {"TXT": ("another=text", text)}
 
 
 def cost(text: str, **names: Types) -> Cost:
-    """Count with these names below `example`."""
+    """Count the look-ups, with these names below `example`."""
     return count(text, HOME, World({f"{name}.example": types for name, types in names.items()}))
 
 
@@ -292,10 +292,10 @@ def cost(text: str, **names: Types) -> Cost:
         ("v=spf1 ptr ptr:host.example exp=nowhere.example moo=a ?all", Cost(2, 0)),
         ("v=spf1 exists:host.example exists:%{ir}.example a:%{d} mx:%{d2} -all", Cost(4, 0)),
         ("v=spf1 a -all a a redirect=nowhere.example", Cost(1, 0)),
-        # Senders of IPv4 count, which need no AAAA records.
+        # Only IPv4 senders count, which need no AAAA records.
         ("v=spf1 a:four.example a:six.example -all", Cost(2, 1)),
         ("v=spf1 a:four.example exists:six.example -all", Cost(2, 1)),
-        # What fails is not void, and is listed once.
+        # A failed look-up is not void, and is listed once.
         (
             "v=spf1 a:silent.example mx:silent.example include:silent.example exists:no.example",
             Cost(4, 1, unknown=(SILENT,)),
@@ -307,13 +307,13 @@ def cost(text: str, **names: Types) -> Cost:
     ],
 )
 def test_what_counts(text: str, expected: Cost) -> None:
-    """Mechanisms that ask, up to the first `all`; a redirect only if there is no `all`."""
+    """Mechanisms before the first `all` count, and a redirect only counts without an `all`."""
     assert cost(text)._replace(by_term=()) == expected
     assert not expected.too_many
 
 
 def test_included_records_count_as_well() -> None:
-    """Each include is one and what its record takes; so is a redirect, at any depth."""
+    """Look-ups in included and redirected records count at any depth."""
     found = cost(
         "v=spf1 include:One.example. mx -all",
         one=spf_record("v=spf1 a:host.example include:two.example redirect=three.example"),
@@ -326,7 +326,7 @@ def test_included_records_count_as_well() -> None:
 
 
 def test_every_host_of_an_mx_is_looked_up() -> None:
-    """Those without an address are void; a null MX has no host; up to ten are allowed."""
+    """Each host of an MX record is looked up, up to ten, and one without an address is void."""
     found = cost(
         "v=spf1 mx:mail.example mx:none.example -all",
         mail={"MX": ("host.example", "no.example", "Host.Example.")},
@@ -355,14 +355,14 @@ def test_every_host_of_an_mx_is_looked_up() -> None:
     ],
 )
 def test_an_invalid_record_is_named(record: Types, problem: str) -> None:
-    """The first one, with the term that leads to it."""
+    """The message about an invalid record names the term that leads to it."""
     found = cost("v=spf1 include:one.example -all", one=record)
     assert found.problem is not None
     assert problem in found.problem
 
 
 def test_questions_end_with_the_time() -> None:
-    """What has no answer by then has failed, without being asked."""
+    """Queries end at the deadline, and the remaining ones count as failed."""
     now = [0.0]
     asked: list[str] = []
 
@@ -377,7 +377,7 @@ def test_questions_end_with_the_time() -> None:
 
 
 def test_ten_are_allowed_and_eleven_are_not() -> None:
-    """Those behind the limit are counted, and not asked for; nor is anything malformed."""
+    """Ten look-ups are allowed, and further ones are counted without being sent."""
     ten = "v=spf1" + " a:host.example" * 10
     world = World({})
     assert count(ten, HOME, world) == Cost(10, 0, by_term=(("a:host.example", 1),) * 10)

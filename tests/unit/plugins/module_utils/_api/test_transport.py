@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The transport: exact requests, their origin, what TLS verifies, and what ends a slow request."""
+"""The transport: exact requests, their origin, TLS verification, and deadlines."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ needs_openssl = pytest.mark.skipif(OPENSSL is None, reason="the openssl program 
 
 @pytest.fixture
 def open_transport() -> Iterator[Open]:
-    """Make transports whose connections end with the test."""
+    """Provide a function that opens transports, which are closed when the test ends."""
     with ExitStack() as stack:
 
         def make(url: str, **options: Any) -> Transport:
@@ -61,7 +61,7 @@ def open_transport() -> Iterator[Open]:
 
 
 def stored(_request: Request) -> Reply:
-    """Answer anything."""
+    """Respond to any request with success."""
     return json_reply({"name": "x"})
 
 
@@ -97,7 +97,7 @@ BODIES = [
 
 @pytest.mark.parametrize("number", range(len(BODIES)))
 def test_a_write_sends_the_contract_s_body(number: int, serve: Serve, open_transport: Open) -> None:
-    """The body is exactly that, as JSON, with the token and the two headers."""
+    """A write sends exactly the body in the contract, with the token and the right headers."""
     call, body = BODIES[number]
     server = serve(stored)
     open_transport(server.url).send(call, 5.0)
@@ -119,7 +119,7 @@ SEGMENTS = {
 
 @pytest.mark.parametrize("name", SEGMENTS)
 def test_a_name_is_one_segment_of_the_path(name: str, serve: Serve, open_transport: Open) -> None:
-    """No character of a name gets out of its segment; this is what the server received."""
+    """A name is always encoded as one segment of the path."""
     server = serve(stored)
     transport = open_transport(server.url)
     subject = Name(name, name)
@@ -134,7 +134,7 @@ def test_a_name_is_one_segment_of_the_path(name: str, serve: Serve, open_transpo
 
 
 def test_a_read_sends_no_body_and_keeps_the_base_path(serve: Serve, open_transport: Open) -> None:
-    """A GET has neither a body nor a content type, and the path of api_url stays in front."""
+    """A GET has no body, and the path in api_url precedes the request's path."""
     server = serve(stored)
     open_transport(f"{server.url}/mail/v2/").send(LIST, 5.0)
     (request,) = server.requests
@@ -148,7 +148,7 @@ def test_a_read_sends_no_body_and_keeps_the_base_path(serve: Serve, open_transpo
 def test_no_redirect_is_followed(
     method: str, status: int, serve: Serve, open_transport: Open
 ) -> None:
-    """Another origin never sees the token; the error names the address to set."""
+    """Redirects are not followed, so that another origin never receives the token."""
     other = serve(stored)
     server = serve(lambda request: redirect(f"{other.url}{request.target}", status))
     client = client_over(open_transport(server.url))
@@ -166,14 +166,14 @@ def test_no_redirect_is_followed(
     [
         ("http://{}", "127.0.0.1"),
         ("{}", "other.example,127.0.0.1"),
-        # httpx also accepts URLs, which urllib ignores.
+        # httpx also accepts URLs in this variable, which urllib ignores.
         ("http://user:Zq8pw@{}", "http://127.0.0.1"),
     ],
 )
 def test_proxies_of_the_environment_are_honoured(
     serve: Serve, open_transport: Open, monkeypatch: pytest.MonkeyPatch, form: str, no_proxy: str
 ) -> None:
-    """A host of NO_PROXY is reached directly, and the deadline holds for a slow proxy as well."""
+    """Proxies from the environment are used, except for hosts in NO_PROXY."""
     proxy, direct = serve(stored), serve(stored)
     monkeypatch.setenv("HTTP_PROXY", form.format(proxy.url.removeprefix("http://")))
     monkeypatch.setenv("NO_PROXY", no_proxy)
@@ -189,7 +189,7 @@ def test_proxies_of_the_environment_are_honoured(
 
 
 def test_an_unusable_proxy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is an invalid input that names the variables to correct."""
+    """The message about an unusable proxy names the environment variables."""
     monkeypatch.setenv("HTTP_PROXY", "gopher://127.0.0.1:9")
     with pytest.raises(errors.InvalidInput, match=r"proxy .*HTTP_PROXY"):
         transport_to("http://mail.example.test", trust_env=True)
@@ -210,7 +210,7 @@ BAD_URLS = [
 
 @pytest.mark.parametrize("url", BAD_URLS)
 def test_a_bad_address_is_one_sentence(url: str) -> None:
-    """It names the option and the remedy, and repeats no password."""
+    """The message about a bad address names the option and the remedy, but no password."""
     with pytest.raises(errors.InvalidInput, match=r"^api_url: .*https://mail\.example\.com") as bad:
         transport_to(url)
     assert "Zq8pw" not in str(bad.value)
@@ -218,8 +218,8 @@ def test_a_bad_address_is_one_sentence(url: str) -> None:
 
 @pytest.mark.parametrize("path", ["/api/principal", "/mail/api/dns/a.example", "/api/", "/api/v1"])
 def test_the_path_of_the_api_is_refused(path: str) -> None:
-    """The message names the part of `api_url` to drop."""
-    with pytest.raises(errors.InvalidInput, match=r"^api_url: drop /api"):
+    """An api_url that includes the API's path is refused with the part to remove."""
+    with pytest.raises(errors.InvalidInput, match=r"^api_url: remove /api"):
         transport_to(f"https://mail.example.com{path}")
     with pytest.raises(errors.InvalidInput) as caught:
         transport_to(f"https://user:Zq8pw@mail.example.com{path}?token=Zq8pw")
@@ -227,7 +227,7 @@ def test_the_path_of_the_api_is_refused(path: str) -> None:
 
 
 def test_a_dead_proxy_is_named(open_transport: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The message names the proxy and the variables that set it, and no password."""
+    """The message about an unreachable proxy names it and its variables, but no password."""
     proxy = f"127.0.0.1:{free_port()}"
     monkeypatch.setenv("HTTP_PROXY", f"http://user:Zq8pw@{proxy}")
     transport = open_transport("http://mail.example.test", trust_env=True)
@@ -238,7 +238,7 @@ def test_a_dead_proxy_is_named(open_transport: Open, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("token", ["", "two words", "line\nbreak", "tök"])
 def test_a_bad_token_is_one_sentence(token: str) -> None:
-    """It names the option and not the token."""
+    """The message about a bad token names the option, but not the token."""
     with pytest.raises(errors.InvalidInput, match=r"^api_token: ") as caught:
         Transport("http://127.0.0.1:9", token)
     assert not token or token not in str(caught.value)
@@ -246,13 +246,13 @@ def test_a_bad_token_is_one_sentence(token: str) -> None:
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    """Return an authority that no system trusts."""
+    """Return a certificate authority that no system trusts."""
     return Authority(tmp_path_factory.mktemp("authority"))
 
 
 @pytest.fixture
 def server(authority: Authority) -> Iterator[ScriptedServer]:
-    """Serve over TLS with a certificate of that authority."""
+    """Serve HTTPS with a certificate of that authority."""
     with scripted(stored, tls=authority.serves("IP:127.0.0.1")) as serving:
         yield serving
 
@@ -261,7 +261,7 @@ def server(authority: Authority) -> Iterator[ScriptedServer]:
 def test_only_the_authority_of_ca_path_is_trusted(
     server: ScriptedServer, authority: Authority, tmp_path: Path, open_transport: Open
 ) -> None:
-    """An untrusted certificate ends the task before the token is sent, however https is spelled."""
+    """Only the authority in ca_path is trusted, and the token is not sent to other servers."""
     other = Authority(tmp_path, "other")
     for url, options in (
         (server.url, {}),
@@ -282,7 +282,7 @@ def test_only_the_authority_of_ca_path_is_trusted(
 def test_a_certificate_of_another_host_is_refused(
     authority: Authority, open_transport: Open
 ) -> None:
-    """A trusted authority has signed it for another host name."""
+    """A trusted certificate for another host name is refused."""
     with scripted(stored, tls=authority.serves("DNS:mail.example.com")) as other:
         with pytest.raises(errors.UntrustedCertificate, match="api_url"):
             open_transport(other.url, ca_path=str(authority.path)).send(LIST, 5.0)
@@ -293,7 +293,7 @@ def test_a_certificate_of_another_host_is_refused(
 def test_a_deadline_holds_within_tls(
     server: ScriptedServer, authority: Authority, open_transport: Open
 ) -> None:
-    """A slow head over TLS, or a handshake without an answer, ends with the deadline."""
+    """The deadline also ends a TLS handshake and a slow response over TLS."""
     server.handler = lambda _: SLOW
     with pytest.raises(errors.ConnectionBroken):
         open_transport(server.url, ca_path=str(authority.path)).send(LIST, 0.3)
@@ -305,7 +305,7 @@ def test_a_deadline_holds_within_tls(
 
 
 def test_a_bad_ca_path_is_refused(tmp_path: Path) -> None:
-    """A file that is missing or holds no certificate is named with its option."""
+    """The message about a ca_path that is missing or has no certificate names the option."""
     (tmp_path / "authority.pem").write_text("no certificate", encoding="ascii")
     for path in (tmp_path / "authority.pem", tmp_path / "missing" / "authority.pem"):
         with pytest.raises(errors.InvalidInput, match=r"^ca_path: .*authority\.pem"):
