@@ -103,13 +103,13 @@ def test_drift_is_reported_with_its_direction(desk: Desk, site: Site) -> None:
     assert (done.status, done.recap.changed, done.recap.failed) == (2, 1, 1), done.output
     report = (desk.folder / "drift.txt").read_text("utf-8").splitlines()
     assert {": ".join(line.split(": ")[:2]) for line in report} == {
-        "declared, not there: domain new.example",
-        "declared, not there: mailbox cat@new.example",
+        "missing: domain new.example",
+        "missing: mailbox cat@new.example",
         "differs: forwarder all@one.example",
-        "there, declared absent: mailbox bob@one.example",
-        "there, not declared: alias ho@one.example of ann@one.example",
-        "there, not declared: domain old.example",
-        "there, not declared: mailbox zoe@old.example",
+        "declared absent: mailbox bob@one.example",
+        "not declared: alias ho@one.example of ann@one.example",
+        "not declared: domain old.example",
+        "not declared: mailbox zoe@old.example",
     }
     # The line is in the report and in the error message.
     assert all(done.output.count(line) > 1 for line in report)

@@ -105,7 +105,7 @@ def test_no_secret_is_printed(runs: Runs) -> None:
 
 def test_the_bot_s_settings_are_printed(runs: Runs) -> None:
     """The output ends with the IDs of the bot's job templates, as settings for the bot."""
-    end = runs.second.output.rpartition("TASK [Show the settings")[2]
+    end = runs.second.output.rpartition("TASK [Show the bot's settings")[2]
     for playbook in WISHES:
         assert f"awx_{playbook}_template: {template(runs.stage.controller, playbook)['id']}" in end
 
