@@ -6,16 +6,13 @@ from __future__ import annotations
 
 from ansible.utils.display import Display
 
-from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
+from ..module_utils._api.client.client import Client
 
 # This import loads dnspython once, because Ansible imports this file before it forks its workers.
-from ansible_collections.postroom.email.plugins.module_utils._dns_verify_publish import Watch
-from ansible_collections.postroom.email.plugins.module_utils._module import Outcome, Params
-from ansible_collections.postroom.email.plugins.modules import email_dns_records
-from ansible_collections.postroom.email.plugins.plugin_utils._in_process import (
-    InProcessAction,
-    sleep_unless_orphaned,
-)
+from ..module_utils._dns_verify_publish import Watch
+from ..module_utils._module import Outcome, Params
+from ..modules import email_dns_records
+from ..plugin_utils._in_process import InProcessAction, sleep_unless_orphaned
 
 
 class ActionModule(InProcessAction):

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from ansible_collections.postroom.email.plugins.modules import email_info
-from ansible_collections.postroom.email.plugins.plugin_utils._in_process import InProcessAction
+from ..modules import email_info
+from ..plugin_utils._in_process import InProcessAction
 
 
 class ActionModule(InProcessAction):

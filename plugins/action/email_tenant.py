@@ -8,17 +8,12 @@ from contextlib import suppress
 
 from ansible.utils.display import Display
 
-from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition_format import (
-    definition_model,
-)
-from ansible_collections.postroom.email.plugins.module_utils._module import Outcome, Params
-from ansible_collections.postroom.email.plugins.modules import email_tenant
-from ansible_collections.postroom.email.plugins.plugin_utils._in_process import (
-    InProcessAction,
-    exit_if_orphaned,
-)
-from ansible_collections.postroom.email.plugins.plugin_utils._progress import Progress
+from ..module_utils._api.client.client import Client
+from ..module_utils._api.tenant.definition_format import definition_model
+from ..module_utils._module import Outcome, Params
+from ..modules import email_tenant
+from ..plugin_utils._in_process import InProcessAction, exit_if_orphaned
+from ..plugin_utils._progress import Progress
 
 # Import pydantic once, because Ansible imports this file before it forks its workers. If it is
 # missing, the task reports it.

@@ -52,8 +52,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
-from ansible_collections.postroom.email.plugins.plugin_utils._filters import as_filter, decrypted
+from ..module_utils._api.errors import InvalidInput
+from ..plugin_utils._filters import as_filter, decrypted
 
 _ENTRY = re.compile(r"[^,\s](?:[^,\r\n]*[^,\s])?")
 

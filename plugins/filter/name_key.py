@@ -33,9 +33,9 @@ _value: {description: The normalized name., type: str}
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
-from ansible_collections.postroom.email.plugins.module_utils._api.names import read_name
-from ansible_collections.postroom.email.plugins.plugin_utils._filters import as_filter
+from ..module_utils._api.errors import InvalidInput
+from ..module_utils._api.names import read_name
+from ..plugin_utils._filters import as_filter
 
 
 @as_filter

@@ -46,16 +46,10 @@ _value:
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition_file import (
-    Malformed,
-    RepeatedKey,
-    parse_yaml,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_passwords import (
-    read_passwords,
-)
-from ansible_collections.postroom.email.plugins.plugin_utils._filters import as_filter, decrypted
+from ..module_utils._api.errors import InvalidInput
+from ..module_utils._api.tenant.definition_file import Malformed, RepeatedKey, parse_yaml
+from ..module_utils._api.tenant.read_passwords import read_passwords
+from ..plugin_utils._filters import as_filter, decrypted
 
 _REMEDY = "Write a line address: password for each mailbox, with the password in quotes"
 

@@ -117,38 +117,15 @@ from typing import Any
 
 from ansible.utils.display import Display
 
-from ansible_collections.postroom.email.plugins.module_utils._api.dns import messages
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.foreign_formats import (
-    ParsedSets,
-    as_list,
-    read_record_sets,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.publish import (
-    RecordPlan,
-    plan_absence,
-    plan_presence,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.query import (
-    require_dnspython,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_sets import (
-    Key,
-    RecordSet,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.resolver import (
-    Resolvers,
-    parse_server,
-    system_resolvers,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.spf_lookups import (
-    Ask,
-    limited,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.errors import (
-    InvalidInput,
-    Refused,
-)
-from ansible_collections.postroom.email.plugins.plugin_utils._filters import as_filter
+from ..module_utils._api.dns import messages
+from ..module_utils._api.dns.foreign_formats import ParsedSets, as_list, read_record_sets
+from ..module_utils._api.dns.publish import RecordPlan, plan_absence, plan_presence
+from ..module_utils._api.dns.query import require_dnspython
+from ..module_utils._api.dns.record_sets import Key, RecordSet
+from ..module_utils._api.dns.resolver import Resolvers, parse_server, system_resolvers
+from ..module_utils._api.dns.spf_lookups import Ask, limited
+from ..module_utils._api.errors import InvalidInput, Refused
+from ..plugin_utils._filters import as_filter
 
 _QUESTION_TIMEOUT = 3.0
 _SPF_TIMEOUT = 10.0

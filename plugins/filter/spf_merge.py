@@ -51,12 +51,9 @@ _value: {description: "The SPF record to publish, without quotes.", type: str}
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.dns import spf
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.foreign_formats import (
-    as_list,
-    read_text,
-)
-from ansible_collections.postroom.email.plugins.plugin_utils._filters import as_filter
+from ..module_utils._api.dns import spf
+from ..module_utils._api.dns.foreign_formats import as_list, read_text
+from ..plugin_utils._filters import as_filter
 
 
 @as_filter

@@ -47,7 +47,7 @@ _value:
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.plugin_utils._filters import as_filter
+from ..plugin_utils._filters import as_filter
 
 #: AWX's question type for each of Ansible's types.
 _QUESTION_TYPES = {

@@ -41,11 +41,9 @@ _value: {description: The strings in order., type: list, elements: str}
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.dns import record_sets
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.foreign_formats import (
-    read_text,
-)
-from ansible_collections.postroom.email.plugins.plugin_utils._filters import as_filter
+from ..module_utils._api.dns import record_sets
+from ..module_utils._api.dns.foreign_formats import read_text
+from ..plugin_utils._filters import as_filter
 
 
 @as_filter

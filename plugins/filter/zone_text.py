@@ -49,13 +49,9 @@ _value: {description: "The lines, each ending with a line break.", type: str}
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.dns import notations
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.foreign_formats import (
-    DEFAULT_TTL,
-    read_record_sets,
-    read_ttl,
-)
-from ansible_collections.postroom.email.plugins.plugin_utils._filters import as_filter
+from ..module_utils._api.dns import notations
+from ..module_utils._api.dns.foreign_formats import DEFAULT_TTL, read_record_sets, read_ttl
+from ..plugin_utils._filters import as_filter
 
 
 @as_filter

@@ -146,17 +146,10 @@ from ansible.errors import AnsibleParserError
 from ansible.module_utils.basic import missing_required_lib
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
 
-from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.errors import (
-    InvalidInput,
-    PostroomError,
-)
-from ansible_collections.postroom.email.plugins.module_utils._module import Params, connect
-from ansible_collections.postroom.email.plugins.plugin_utils._domain_facts import (
-    Facts,
-    gather,
-    is_gathered,
-)
+from ..module_utils._api.client.client import Client
+from ..module_utils._api.errors import InvalidInput, PostroomError
+from ..module_utils._module import Params, connect
+from ..plugin_utils._domain_facts import Facts, gather, is_gathered
 
 GROUP = "email_domains"
 SUFFIXES = ("email_domains.yml", "email_domains.yaml")

@@ -55,8 +55,9 @@ def retrieve(client: Client, params: Params, *, check_mode: bool) -> Retrieved:
                 "task creates it."
             )
         else:
-            problem = f"{domain} is not registered in this tenant. Register it first."
-            raise Refused(problem) from None
+            from ._api.dns.messages import text  # noqa: PLC0415
+
+            raise Refused(text("unregistered", domain=domain)) from None
         required = RequiredRecords(domain, ())
     values = {
         "domain": str(domain),

@@ -112,20 +112,12 @@ failure:
 
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_address
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.declared import (
-    DeclaredMailbox,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.problems import (
-    DECLARED_ABSENT,
-)
-from ansible_collections.postroom.email.plugins.module_utils._module import (
-    Outcome,
-    Params,
-    run_module,
-)
-from ansible_collections.postroom.email.plugins.module_utils._single_object import ensure_object
+from ..module_utils._api.client.client import Client
+from ..module_utils._api.names import parse_address
+from ..module_utils._api.tenant.declared import DeclaredMailbox
+from ..module_utils._api.tenant.problems import DECLARED_ABSENT
+from ..module_utils._module import Outcome, Params, run_module
+from ..module_utils._single_object import ensure_object
 
 ARGUMENT_SPEC: dict[str, Any] = {
     "address": {"type": "str", "required": True},

@@ -276,16 +276,12 @@ failure:
 
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._dns_retrieve import retrieve
-from ansible_collections.postroom.email.plugins.module_utils._module import (
-    Outcome,
-    Params,
-    run_module,
-)
+from ..module_utils._api.client.client import Client
+from ..module_utils._dns_retrieve import retrieve
+from ..module_utils._module import Outcome, Params, run_module
 
 if TYPE_CHECKING:
-    from ansible_collections.postroom.email.plugins.module_utils._dns_verify_publish import Watch
+    from ..module_utils._dns_verify_publish import Watch
 
 ALGORITHMS = ["hmac-sha256", "hmac-sha384", "hmac-sha512"]
 
@@ -321,7 +317,7 @@ def ensure_records(
         found = retrieve(client, params, check_mode=check_mode)
         return Outcome(values=found.values, warnings=found.warnings)
     # Imported here because it imports dnspython.
-    from ansible_collections.postroom.email.plugins.module_utils._dns_verify_publish import DnsTask  # noqa: PLC0415
+    from ..module_utils._dns_verify_publish import DnsTask  # noqa: PLC0415
 
     # Validate the options before sending a request.
     task = DnsTask(params)

@@ -95,17 +95,11 @@ failure:
 
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_domain
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.declared import (
-    DeclaredDomain,
-)
-from ansible_collections.postroom.email.plugins.module_utils._module import (
-    Outcome,
-    Params,
-    run_module,
-)
-from ansible_collections.postroom.email.plugins.module_utils._single_object import ensure_object
+from ..module_utils._api.client.client import Client
+from ..module_utils._api.names import parse_domain
+from ..module_utils._api.tenant.declared import DeclaredDomain
+from ..module_utils._module import Outcome, Params, run_module
+from ..module_utils._single_object import ensure_object
 
 ARGUMENT_SPEC: dict[str, Any] = {
     "name": {"type": "str", "required": True},

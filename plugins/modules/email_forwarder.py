@@ -114,18 +114,11 @@ failure:
 
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_address
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.declared import (
-    DeclaredForwarder,
-)
-from ansible_collections.postroom.email.plugins.module_utils._module import (
-    Outcome,
-    Params,
-    addresses,
-    run_module,
-)
-from ansible_collections.postroom.email.plugins.module_utils._single_object import ensure_object
+from ..module_utils._api.client.client import Client
+from ..module_utils._api.names import parse_address
+from ..module_utils._api.tenant.declared import DeclaredForwarder
+from ..module_utils._module import Outcome, Params, addresses, run_module
+from ..module_utils._single_object import ensure_object
 
 ARGUMENT_SPEC: dict[str, Any] = {
     "name": {"type": "str", "required": True},

@@ -144,21 +144,11 @@ failure:
 
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.models import SECTIONS
-from ansible_collections.postroom.email.plugins.module_utils._api.names import (
-    parse_address,
-    parse_domain,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.export import (
-    export,
-    facts,
-)
-from ansible_collections.postroom.email.plugins.module_utils._module import (
-    Outcome,
-    Params,
-    run_module,
-)
+from ..module_utils._api.client.client import Client
+from ..module_utils._api.models import SECTIONS
+from ..module_utils._api.names import parse_address, parse_domain
+from ..module_utils._api.tenant.export import export, facts
+from ..module_utils._module import Outcome, Params, run_module
 
 KINDS = list(SECTIONS)
 

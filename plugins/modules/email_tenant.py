@@ -306,36 +306,24 @@ failure:
 from datetime import datetime, timezone
 from typing import Any
 
-from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.errors import InvalidInput
-from ansible_collections.postroom.email.plugins.module_utils._api.models import SECTIONS
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.apply import Report
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.converge_tenant import (
+from ..module_utils._api.client.client import Client
+from ..module_utils._api.errors import InvalidInput
+from ..module_utils._api.models import SECTIONS
+from ..module_utils._api.tenant.apply import Report
+from ..module_utils._api.tenant.converge_tenant import (
     converge_tenant,
     raise_if_incomplete,
     without_garbage_collection,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.declared import Passwords
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition_file import load
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan import as_diff
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.problems import Source
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.purge import KINDS, Purge
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_definition import (
-    read_definition,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_passwords import (
-    read_passwords,
-)
-from ansible_collections.postroom.email.plugins.module_utils._module import (
-    Outcome,
-    Params,
-    run_module,
-)
-from ansible_collections.postroom.email.plugins.module_utils._passwords import (
-    PASSWORD_OPTIONS,
-    login_probe,
-    replaces_passwords,
-)
+from ..module_utils._api.tenant.declared import Passwords
+from ..module_utils._api.tenant.definition_file import load
+from ..module_utils._api.tenant.plan import as_diff
+from ..module_utils._api.tenant.problems import Source
+from ..module_utils._api.tenant.purge import KINDS, Purge
+from ..module_utils._api.tenant.read_definition import read_definition
+from ..module_utils._api.tenant.read_passwords import read_passwords
+from ..module_utils._module import Outcome, Params, run_module
+from ..module_utils._passwords import PASSWORD_OPTIONS, login_probe, replaces_passwords
 
 ARGUMENT_SPEC: dict[str, Any] = {
     "definition_files": {"type": "list", "elements": "path", "aliases": ["definition_file"]},

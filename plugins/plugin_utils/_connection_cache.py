@@ -11,8 +11,8 @@ from collections.abc import Hashable
 from contextlib import suppress
 from pathlib import Path
 
-from ansible_collections.postroom.email.plugins.module_utils._api.client.transport import Transport
-from ansible_collections.postroom.email.plugins.module_utils._module import Params, connect
+from ..module_utils._api.client.transport import Transport
+from ..module_utils._module import Params, connect
 
 _MAX_KEPT = 8
 

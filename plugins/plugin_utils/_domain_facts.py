@@ -12,32 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
-from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.observe import Servers
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.query import (
-    require_dnspython,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.resolver import (
-    map_concurrently,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.verify import Stage, verify
-from ansible_collections.postroom.email.plugins.module_utils._api.errors import (
-    BadAnswer,
-    InvalidInput,
-    NotFound,
-    Rejected,
-    ServerFailed,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.models import (
-    Domain,
-    Principal,
-    UnmanagedPrincipal,
-)
-from ansible_collections.postroom.email.plugins.module_utils._api.names import (
-    Name,
-    matcher,
-    parse_domain,
-)
+from ..module_utils._api.client.client import Client
+from ..module_utils._api.dns.observe import Servers
+from ..module_utils._api.dns.query import require_dnspython
+from ..module_utils._api.dns.resolver import map_concurrently
+from ..module_utils._api.dns.verify import Stage, verify
+from ..module_utils._api.errors import BadAnswer, InvalidInput, NotFound, Rejected, ServerFailed
+from ..module_utils._api.models import Domain, Principal, UnmanagedPrincipal
+from ..module_utils._api.names import Name, matcher, parse_domain
 
 Facts = dict[str, Any]
 #: The reasons for an unknown stage: the service returned no records, the domain's name servers were

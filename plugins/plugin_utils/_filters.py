@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from ansible.errors import AnsibleFilterError
 from jinja2 import Undefined
 
-from ansible_collections.postroom.email.plugins.module_utils._api.errors import PostroomError
+from ..module_utils._api.errors import PostroomError
 
 Result = TypeVar("Result")
 

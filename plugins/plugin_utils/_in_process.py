@@ -30,18 +30,9 @@ from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action.normal import ActionModule as NormalAction
 from ansible.utils.display import Display
 
-from ansible_collections.postroom.email.plugins.module_utils._api.client.client import Client
-from ansible_collections.postroom.email.plugins.module_utils._api.client.transport import (
-    import_httpx,
-)
-from ansible_collections.postroom.email.plugins.module_utils._module import (
-    API_OPTIONS,
-    NEW_SECRETS,
-    Outcome,
-    Params,
-    run_and_exit,
-)
-
+from ..module_utils._api.client.client import Client
+from ..module_utils._api.client.transport import import_httpx
+from ..module_utils._module import API_OPTIONS, NEW_SECRETS, Outcome, Params, run_and_exit
 from ._connection_cache import ConnectionCache
 from ._variable_hints import unused_variables, with_variables
 from ._worker_module import HAS_PROFILES, WorkerModule, missing_parts, module_output

@@ -20,7 +20,7 @@ from ansible.module_utils import basic
 from ansible.module_utils.common import warnings
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.postroom.email.plugins.module_utils._module import Module
+from ..module_utils._module import Module
 
 try:
     from ansible.module_utils.common.json import Direction, get_module_encoder

@@ -100,11 +100,6 @@ class Comparison(NamedTuple):
         """The remedy, as one sentence, or an empty string if there is nothing to do."""
         return messages.remedy(self.code, self.params)
 
-    @property
-    def sentences(self) -> str:
-        """The detail and the remedy as sentences."""
-        return messages.sentences(self.code, self.params)
-
 
 class Removal(NamedTuple):
     """The edit that removes a record from a record set.

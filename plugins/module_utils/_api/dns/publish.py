@@ -195,7 +195,7 @@ def _present(
     for each in _records(one):
         found = compare(each, values)
         if found.values is None:
-            raise errors.Refused(found.sentences)
+            raise errors.Refused(messages.sentences(found.code, found.params))
         if found.change == "spf_incomplete":
             warnings += [f"{one}: {text}" for text in _lookup_warnings(each, values, found, ask)]
         if found.change:

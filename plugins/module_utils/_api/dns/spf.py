@@ -16,11 +16,10 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ..errors import InvalidInput, Refused
+from ..errors import InvalidInput, Refused, shortened
 from . import messages
 
 _VERSION = "v=spf1"
-_MAX_SHOWN = 60
 _ADDRESS_BITS = {"ip4": 32, "ip6": 128}
 _MODIFIER = re.compile(r"([A-Za-z][A-Za-z0-9_.-]*)(=.*)", re.DOTALL)
 _DIRECTIVE = re.compile(r"([+~?-]?)([^:/]*)(.*)", re.DOTALL)
@@ -290,4 +289,4 @@ def _groups(pattern: re.Pattern[str], text: str) -> list[str]:
 
 def _shown(text: str) -> str:
     """Return a text in quotes, shortened and escaped to a single line of ASCII."""
-    return json.dumps(text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}...")
+    return json.dumps(shortened(text))

@@ -46,12 +46,19 @@ def converge_object(
     :param probe: a function that returns the mailboxes whose passwords work; it is not called if
         the plan is refused
     :raises Refused: the plan has problems; nothing was written
+    :raises BadAnswer: the service's responses can't be trusted; nothing was written
     :raises PostroomError: a change failed; ``done`` lists the changes that were applied
     """
     state = TenantState(client)
 
     def plan_or_refuse(passwords: Passwords) -> Plan:
-        plan = plan_object(client, state, declared, passwords)
+        plan = plan_tenant(state, definition_of(declared), passwords=passwords)
+        if not plan.changes and state.find(declared.name) is None:
+            # The not-found response may have come from another service.
+            client.check_api()
+        deleted = [each.before for each in plan.changes if each.action == "delete"]
+        if any(isinstance(each, Domain) for each in deleted):
+            state.check_complete()
         refused = [each.text for each in plan.problems if not (dry_run and each.prerequisite)]
         if refused:
             raise errors.Refused(" ".join(refused))
@@ -74,25 +81,6 @@ def converge_object(
         if change.subject.name == declared.name:
             found = result.principal
     return Converged(plan.changes, found, warnings)
-
-
-def plan_object(
-    client: Client,
-    state: TenantState,
-    declared: Declared,
-    passwords: Passwords = Passwords(),  # noqa: B008 - it is frozen
-) -> Plan:
-    """Return the plan for one object, after checking the responses that it is based on.
-
-    :raises BadAnswer: the service's responses can't be trusted
-    """
-    plan = plan_tenant(state, definition_of(declared), passwords=passwords)
-    if not plan.changes and state.find(declared.name) is None:
-        # The not-found response may have come from another service.
-        client.check_api()
-    if any(isinstance(each.before, Domain) for each in plan.changes if each.action == "delete"):
-        state.check_complete()
-    return plan
 
 
 def apply_changes(client: Client, plan: Plan) -> list[Result]:

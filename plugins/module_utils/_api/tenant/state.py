@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from .. import errors
@@ -47,11 +47,7 @@ class TenantState:
     @property
     def principals(self) -> Collection[Principal]:
         """All principals."""
-        return self._list().values()
-
-    def read_all(self) -> None:
-        """Read the list of all principals now."""
-        self._list()
+        return self.read_all().values()
 
     def find(self, name: Name) -> Principal | None:
         """Return the principal with a name, or None."""
@@ -59,7 +55,7 @@ class TenantState:
             self._found[name] = self._client.find(name)
         if self._listed is None and name in self._found:
             return self._found[name]
-        return self._list().get(name)
+        return self.read_all().get(name)
 
     def owner_of(self, address: Name) -> Principal | None:
         """Return the principal that receives mail for an address, or None."""
@@ -71,7 +67,7 @@ class TenantState:
 
     def has_domain(self, domain: Name) -> bool:
         """Return whether a domain is registered."""
-        return isinstance(self._list().get(domain), Domain)
+        return isinstance(self.read_all().get(domain), Domain)
 
     def occupants(self, domains: Iterable[Name]) -> dict[Name, list[Occupant]]:
         """Return the occupants of each of these domains, leaving out empty domains."""
@@ -95,7 +91,8 @@ class TenantState:
         if self._client is not None and self._listed is not None:
             self._client.check_list(self._listed.keys())
 
-    def _list(self) -> dict[Name, Principal]:
+    def read_all(self) -> Mapping[Name, Principal]:
+        """Return all principals by name, and read their list if that has not happened yet."""
         if self._listed is None:
             if self._client is None:
                 raise ValueError("a state needs a client or principals")
