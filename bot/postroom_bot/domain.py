@@ -11,7 +11,7 @@ Each kind of "no" has its own word:
 - refused: a request that the bot stops, or a vote that does not count
 - rejected: by the mail service, AWX or Slack (errors.Rejected, errors.SlackRejected)
 - forbidden: what the person has no permission for (errors.Forbidden)
-- turned away: a forbidden attempt in the audit that belongs to no request
+- turned away: a vote or a query that is not accepted, which only the audit records
 """
 
 from __future__ import annotations

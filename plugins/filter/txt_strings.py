@@ -42,7 +42,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..module_utils._api.dns import record_sets
-from ..module_utils._api.dns.foreign_formats import read_text
+from ..module_utils._api.dns.read_provider_records import read_text
 from ..plugin_utils._filters import as_filter
 
 

@@ -88,4 +88,4 @@ def look_up(services: Services, interaction: Interaction, lookup: parser.Lookup)
                 found = lookups.dns(user, team, domain)
                 return lists.dns_records(found.domain, found.records)
     except EXPECTED as error:
-        return services.reason_text(interaction, "list", error)
+        return services.error_text(interaction, "list", error)

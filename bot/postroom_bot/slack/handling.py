@@ -99,7 +99,7 @@ class Services:
     lookups: Lookups
     mail_host: str
 
-    def reason_text(self, interaction: Interaction, action: str, error: Exception) -> str:
+    def error_text(self, interaction: Interaction, action: str, error: Exception) -> str:
         """Return the text of one of the EXPECTED errors, and record Forbidden in the audit.
 
         :param action: a word for what the person tried to do

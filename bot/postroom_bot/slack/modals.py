@@ -131,7 +131,7 @@ def offer_password(
             request = services.submissions.submit(interaction.key, change, user, team)
             view = modals.text_modal(request_messages.received_text(request))
     except EXPECTED as error:
-        text = services.reason_text(interaction, Action.PASSWORD, error)
+        text = services.error_text(interaction, Action.PASSWORD, error)
         view = modals.text_modal(text, modals.PASSWORD_TITLE)
     services.deps.slack_api.update_view(opened, view)
 
@@ -170,7 +170,7 @@ def reveal_password(
         # The handler of the first delivery updates the modal.
         return
     except EXPECTED as error:
-        text = services.reason_text(interaction, Action.PASSWORD, error)
+        text = services.error_text(interaction, Action.PASSWORD, error)
         # If the password was not shown, the person gets a direct message as well, in case they have
         # closed the window.
         ignored = (SlackUnavailable, SlackRejected) if isinstance(error, NotShown) else ()

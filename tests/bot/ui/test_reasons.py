@@ -118,5 +118,5 @@ def test_parameters_are_escaped(hostile: str) -> None:
 def test_texts_for_places_without_markup() -> None:
     """Texts for places without markup have no backticks or entities, and times in UTC."""
     assert plain_reason_text(_sample("policy.deny")) == "A sentence with code & <b>."
-    assert "2026-11-21 12:00 UTC on" in plain_reason_text(_sample("mailbox.changed"))
+    assert "2026-11-21 12:00 UTC." in plain_reason_text(_sample("mailbox.changed"))
     assert reason_text(Reason("of.later", {"a": "<!here>"})) == "`of.later {'a': '&lt;!here&gt;'}`"

@@ -79,7 +79,7 @@ class Office:
 
     @property
     def submissions(self) -> Submissions:
-        """The intake for requests and votes."""
+        """The submissions of requests and votes."""
         return Submissions(self.deps.database, self.clock, self.deps.workspace, zone=self.deps.zone)
 
     @property

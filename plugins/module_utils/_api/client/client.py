@@ -106,7 +106,9 @@ class Client:
             # If the list changes between pages, rows may move to a page that was already read.
             if len(totals) <= 1:
                 return found
-        raise _incomplete(endpoints.list_page(path), len(found), "the total changes between pages")
+        raise _truncated_list(
+            endpoints.list_page(path), len(found), "the total changes between pages"
+        )
 
     def check_list(self, names: Collection[Name]) -> None:
         """Check that the service did not silently truncate its list of principals.
@@ -127,7 +129,7 @@ class Client:
         for wire_type, name in by_type:
             if name not in current and self.find(name) is not None:
                 detail = f"the list of type {wire_type} also has {name}"
-                raise _incomplete(endpoints.list_page(), len(names), detail)
+                raise _truncated_list(endpoints.list_page(), len(names), detail)
 
     def check_api(self) -> None:
         """Check that a not-found response really came from the mail API.
@@ -161,7 +163,7 @@ class Client:
                 next_path = f"{path}{'&' if '?' in path else '?'}page={number}&limit={limit}"
             if next_path is not None and len(found) == count_before:
                 detail = f"the total is {max(totals)}" if totals else "its pages do not end"
-                raise _incomplete(call, len(found), detail)
+                raise _truncated_list(call, len(found), detail)
         return list(found.values()), totals
 
     def dns_records(self, domain: Name) -> RequiredRecords:
@@ -180,7 +182,7 @@ class Client:
             found = self.find(principal.name)
             if found is None or found == principal:
                 return found is not None
-            raise _created_differently(call)
+            raise _exists_differently(call)
 
         try:
             reply = self._write(call, was_created)
@@ -189,7 +191,7 @@ class Client:
             if found is None:
                 raise
             if found != principal:
-                raise _created_differently(call) from None
+                raise _exists_differently(call) from None
             raise errors.CreatedMeanwhile(
                 f"{principal.name} was just created by another client. Run again.", error.failure
             ) from None
@@ -376,14 +378,14 @@ def _after_write(name: Name) -> Iterator[None]:
         raise
 
 
-def _created_differently(call: Call[Any]) -> errors.AlreadyExists:
+def _exists_differently(call: Call[Any]) -> errors.AlreadyExists:
     return errors.AlreadyExists(
         f"{call.subject} was just created by another client with other settings. Run again.",
         errors.Failure("AlreadyExists", None, call.method, call.path, ""),
     )
 
 
-def _incomplete(call: Call[Any], count: int, detail: str) -> errors.BadAnswer:
+def _truncated_list(call: Call[Any], count: int, detail: str) -> errors.BadAnswer:
     return errors.BadAnswer(
         f"The service's list of principals is incomplete: it has {count} entries, but {detail}. "
         "Run again; if the error persists, ask the operator of the service.",

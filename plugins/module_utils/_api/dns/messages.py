@@ -129,8 +129,8 @@ _TEXTS = {
     "elsewhere": "{set} can't be published: {redirection}. Delete the record at {owner}, or "
     "publish the DKIM key at the target.",
     "unregistered": "{domain} is not registered in this tenant. Register it first.",
-    "unknown_set": "{set}: the current records are not known. {detail} Other records could be lost. "
-    "Verify again once the name servers answer.",
+    "unknown_set": "{set}: the current records are not known. {detail} Other records could be "
+    "lost. Verify again once the name servers answer.",
     "ambiguous_set": "{set}: the name servers disagree: {one} has other records than {other}. "
     "Verify again once they agree.",
     "kept_elsewhere": "{set} is not changed: {redirection}. Delete the service's record there.",

@@ -7,6 +7,9 @@
 Stages are applied one after another. The changes of a stage don't depend on each other, so several
 threads can apply them. If a change fails, only the changes that depend on it are skipped. If the
 service becomes unusable, all remaining changes are skipped.
+
+Other clients may write at the same time. Edits are therefore verified and repeated if they are
+lost, and an address that can't be moved is given back to its owner.
 """
 
 from __future__ import annotations
@@ -217,7 +220,7 @@ class _Run:
                 try:
                     principal = client.create(change.subject, change.secrets)
                 except errors.CreatedMeanwhile:
-                    if not change.always_set:
+                    if not change.set_if_created_meanwhile:
                         reason = "another client created it at the same time, as declared"
                         return Result(UNCHANGED, reason, principal=change.after)
                     client.edit_once(change.subject.name, NO_EDIT, change.secrets)

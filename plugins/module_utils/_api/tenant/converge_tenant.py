@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import gc
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,13 +21,12 @@ from ..names import Name
 from .apply import CHANGED, FAILED, NOT_ATTEMPTED, UNCHANGED, Report, Result, apply_plan
 from .declared import Declared, Definition, Passwords
 from .messages import refusal
-from .plan import Change, Plan, Probe, digest
+from .plan import Change, Plan, Probe, digest, is_digest
 from .planner import plan_tenant
 from .problems import describe
 from .purge import Purge
 from .state import TenantState
 
-_DIGEST = re.compile("v2:sha256:[0-9a-f]{64}")
 _MAX_SHOWN = 10
 _MAX_CONCURRENCY = 64
 
@@ -148,7 +146,7 @@ def converge_tenant(  # noqa: PLR0913 - the options of email_tenant
         raise errors.InvalidInput(
             f"concurrency: {concurrency} is out of range. Set 1 to {_MAX_CONCURRENCY}."
         )
-    if expected_plan is not None and not _DIGEST.fullmatch(expected_plan):
+    if expected_plan is not None and not is_digest(expected_plan):
         raise errors.InvalidInput(
             f"expected_plan: {expected_plan!r} is not a plan_digest of this version, which is "
             "v2:sha256: followed by 64 hexadecimal digits. Use the plan_digest of a reviewed plan."

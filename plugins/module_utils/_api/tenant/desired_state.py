@@ -35,7 +35,7 @@ class Desired:
     remove_members: frozenset[Name] = frozenset()
     undeclared: frozenset[Name] = frozenset()
     secrets: tuple[str, ...] = field(default=(), repr=False)
-    always_set: bool = False
+    set_if_created_meanwhile: bool = False
 
     @property
     def name(self) -> Name:

@@ -33,7 +33,7 @@ def order_changes(desired: DesiredState, state: TenantState) -> tuple[Change, ..
     for each in kept:
         wave = waves.get(each.name, 0)
         if each.is_new:
-            secrets, always = each.secrets, each.always_set
+            secrets, always = each.secrets, each.set_if_created_meanwhile
             new = Change("create", None, each.after, missing, NO_EDIT, secrets, always, wave=wave)
             changes.append(new)
         else:

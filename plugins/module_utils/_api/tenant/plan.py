@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, fields
@@ -37,7 +38,8 @@ class Change:
 
     :param edit: the names to add to and to remove from the principal's lists
     :param secrets: the passwords to set, which representations never contain
-    :param always_set: set the passwords even if another client creates the mailbox first
+    :param set_if_created_meanwhile: set the passwords even if another client creates the mailbox
+        first
     :param stage: REGISTER, FREE, WRITE, DELETE or DEREGISTER
     :param needs: the positions of changes in the plan that must succeed first
     :param wave: the order within a stage
@@ -49,7 +51,7 @@ class Change:
     reasons: tuple[Reason, ...]
     edit: Edit = NO_EDIT
     secrets: tuple[str, ...] = field(default=(), repr=False)
-    always_set: bool = False
+    set_if_created_meanwhile: bool = False
     stage: int = WRITE
     needs: tuple[int, ...] = ()
     wave: int = 0
@@ -146,6 +148,11 @@ def digest(changes: Iterable[Change]) -> str:
         for change in changes
     ]
     return f"v2:sha256:{hashlib.sha256(json.dumps(rows).encode()).hexdigest()}"
+
+
+def is_digest(text: str) -> bool:
+    """Whether a text has the format of a digest of this version."""
+    return re.fullmatch("v2:sha256:[0-9a-f]{64}", text) is not None
 
 
 def _content(principal: Principal | None) -> Any:

@@ -4,7 +4,7 @@
 
 """The planner, which compares the current state with a definition and returns the changes.
 
-It decides on each object and resolves conflicts between addresses. ``check_desired`` then checks
+It decides on each object and resolves conflicts between addresses. ``check_delivery`` then checks
 the desired state as a whole, and ``order`` turns it into changes. A task for a single object plans
 a definition that consists of this object, and only the state that it needs is read.
 """
@@ -73,7 +73,7 @@ class _Planner:
             *self._decide_domains(),
             *self._decide_individuals(),
             *self._purge_undeclared(),
-            *self._empty_domains(),
+            *self._clear_deleted_domains(),
             *self._resolve_address_conflicts(),
             *self._check_limits(),
         ]
@@ -86,10 +86,10 @@ class _Planner:
         if not self.definition.is_whole and self.desired.is_unchanged:
             return Plan((), tuple(problems), tuple(warnings), declared)
         # Imported here because most tasks for one object have nothing to change.
-        from .check_desired import check_desired  # noqa: PLC0415
+        from .check_delivery import check_delivery  # noqa: PLC0415
         from .order import order_changes  # noqa: PLC0415
 
-        blocking, others = check_desired(self.state, self.definition, self.desired)
+        blocking, others = check_delivery(self.state, self.definition, self.desired)
         problems, warnings = problems + blocking, others + warnings
         changes = order_changes(self.desired, self.state)
         changed = {change.subject.name for change in changes}
@@ -140,7 +140,7 @@ class _Planner:
     ) -> Iterator[Problem]:
         """Decide on a mailbox or forwarder that is declared present."""
         current = found or declared.model(declared.name)
-        desired = self._compare(declared, current, claimed)
+        desired = self._plan_lists(declared, current, claimed)
         if isinstance(declared, DeclaredMailbox) and declared.only_aliases:
             aliases = declared.aliases or frozenset()
             if found is not None and declared.name in declared.absent_aliases:
@@ -159,7 +159,7 @@ class _Planner:
             if isinstance(current, Mailbox) and (desired.is_new or self.passwords.replace):
                 desired.secrets = self.passwords.by_name.get(declared.name, ())
                 # A task for one object plans again if another client creates the object first.
-                desired.always_set = (
+                desired.set_if_created_meanwhile = (
                     self.definition.is_whole and self.passwords.replace and bool(desired.secrets)
                 )
                 if desired.is_new and not desired.secrets:
@@ -167,7 +167,7 @@ class _Planner:
                     yield Problem("password_missing", params, declared.place, prerequisite=True)
         self.desired.present[declared.name] = desired
 
-    def _compare(
+    def _plan_lists(
         self, declared: DeclaredIndividual, current: Individual, claimed: set[Name]
     ) -> Desired:
         """Compare an object's lists with its declaration."""
@@ -209,7 +209,7 @@ class _Planner:
             else:
                 self.desired.delete_implicitly(principal, Reason("undeclared"))
 
-    def _empty_domains(self) -> Iterator[Problem]:
+    def _clear_deleted_domains(self) -> Iterator[Problem]:
         """Delete the remaining objects on deleted domains, if that is allowed."""
         deleted = self.desired.deleted.keys() & self.definition.domains.keys()
         if not deleted:
@@ -294,7 +294,7 @@ class _Planner:
                 for each in self.state.principals
                 if isinstance(each, (Mailbox, Forwarder))
             )
-            yield from self.purge.problems(self.desired.deleted_implicitly, existing)
+            yield from self.purge.exceeded_limits(self.desired.deleted_implicitly, existing)
 
     def _undeclared(self) -> Iterator[Principal]:
         for principal in self.state.principals:

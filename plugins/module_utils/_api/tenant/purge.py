@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The limits for purging undeclared objects."""
+"""What may be purged, and the limits of a purge."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Purge:
                 if not any(matches(name.key) for each in names for name in each):
                     yield Problem("idle_pattern", {"option": option, "pattern": pattern})
 
-    def problems(
+    def exceeded_limits(
         self, deletions: Mapping[str, Collection[Name]], existing: Mapping[str, int]
     ) -> Iterator[Problem]:
         """Yield a problem for each limit that a plan exceeds.

@@ -12,10 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.foreign_formats import (
-    read_record_sets,
-    read_text,
-)
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.notations import (
     Escapes,
     as_rdata,
@@ -23,6 +19,10 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.notations 
     octodns,
     read_rdata,
     zone_text,
+)
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.read_provider_records import (
+    read_record_sets,
+    read_text,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_sets import (
     Mx,

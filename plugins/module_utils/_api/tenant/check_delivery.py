@@ -2,7 +2,11 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Check a tenant's desired state for missing domains and members, loops and bounces."""
+"""Check a tenant's desired state for missing domains and members, loops and bounces.
+
+``planner`` decides about addresses that are in use, and ``read_definition`` about addresses that
+are declared twice.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ from .problems import Problem
 from .state import TenantState
 
 
-def check_desired(
+def check_delivery(
     state: TenantState, definition: Definition, desired: DesiredState
 ) -> tuple[list[Problem], list[Problem]]:
     """Return the problems of a desired state that block the plan, and those that don't."""
