@@ -4,9 +4,9 @@
 # ///
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""All checks of this repository: `nox -s test` for each change, `nox -s test-all` for the rest.
+"""The repository's checks. `nox -s test` checks each change, and `nox -s test-all` runs the rest.
 
-nox itself is the only requirement. It installs the dependencies in the block above.
+nox is the only requirement. It installs the dependencies that are listed in the block above.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ OTHER_CORES = {core: wanted for core, wanted in CORES.items() if core != MAIN_CO
 OLDEST_AND_LATEST = {core: CORES[core] for core in (OLDEST_CORE, LATEST_CORE)}
 PROGRAM_PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 PROGRAMS = ("bot/postroom_bot", "service/postroom_service", "common/postroom_common")
-# Folders with the tests that `make test` runs, except for those marked `full`.
+# The directories whose tests `make test` runs, except for tests marked `full`.
 TESTED = ("unit", "fakes", "service", "mail", "mail_host", "bot", "e2e", "docs")
 TEST_FOLDERS = [f"tests/{name}" for name in TESTED]
 
@@ -76,7 +76,7 @@ os.environ.setdefault("UV_SYSTEM_CERTS", "true")
 # compiles its imports again.
 os.environ.setdefault("UV_COMPILE_BYTECODE", "true")
 nox.options.download_python = "never"
-# Sessions skip, with a reason, if no suitable Python is installed.
+# A session is skipped, with a reason, if no suitable Python is installed.
 nox.options.error_on_missing_interpreters = True
 
 antsibull_nox.load_antsibull_nox_toml()
@@ -90,7 +90,7 @@ Register = Callable[[Callable[..., None]], None]
 
 
 def interpreter(wanted: Iterable[str]) -> str | bool:
-    """Return the path of the first installed Python, or False to create no environment."""
+    """Return the path of the first Python that is installed, or False to create no environment."""
     found = pythons.first(wanted)
     return str(found[1]) if found else False
 
@@ -98,7 +98,7 @@ def interpreter(wanted: Iterable[str]) -> str | bool:
 def tier_session(
     sessions: list[str], wanted: Iterable[str], name: str = "", **values: str
 ) -> Register:
-    """Return a decorator that registers a session of a tier with the first installed Python."""
+    """Return a decorator that registers a tier's session to run on the first installed Python."""
     python = interpreter(wanted)
 
     def register(function: Callable[..., None]) -> None:
@@ -193,7 +193,7 @@ def changelog(session: nox.Session) -> None:
 
 @tier_session(TEST_SESSIONS, PROGRAM_PYTHONS)
 def types(session: nox.Session) -> None:
-    """Type-check the collection for Python 3.10, everything else for 3.11."""
+    """Type-check the collection for Python 3.10, and everything else for Python 3.11."""
     session.install(*groups("types"), "antsibull-nox", *BASE, *SERVICE, *BOT)
     link_collection(session)
     collection = ".collections/ansible_collections/postroom/email"
@@ -234,7 +234,7 @@ def core(session: nox.Session, core: str) -> None:
 
 @tier_session([], ("3.13", "3.14"))
 def core_next(session: nox.Session) -> None:
-    """Run the same tests with the next ansible-core's pre-release. Not part of a tier."""
+    """Run the Ansible-related tests with the next ansible-core's pre-release (in no tier)."""
     session.install(*groups("test-products"), "ansible-core~=2.22.0b1", *BASE, *SERVICE)
     pytest(session, "tests/unit", "tests/e2e", marker="matrix")
 
@@ -250,7 +250,7 @@ def floors(session: nox.Session) -> None:
 @tier_session(TEST_ALL_SESSIONS, PROGRAM_PYTHONS)
 def bot_floors(session: nox.Session) -> None:
     """Run the bot's policy, store, ui and workflow tests with its lowest dependencies."""
-    # For a package in both lists, the bot requires the higher version.
+    # If both lists contain a package, the bot requires the higher version.
     needed = {requirement.partition(">=")[0]: requirement for requirement in (*BASE, *BOT)}
     lowest = [requirement.replace(">=", "==") for requirement in needed.values()]
     session.install(*groups("test-bot"), ansible_core(MAIN_CORE), *SERVICE, *lowest)
@@ -296,9 +296,9 @@ def ops(session: nox.Session) -> None:
 
 @tier_session(TEST_ALL_SESSIONS, MAIN_PYTHONS)
 def hosts(session: nox.Session) -> None:
-    """Build mail hosts with the role mail_host, and test them over the network."""
+    """Build mail hosts with the `mail_host` role, and test them over the network."""
     session.install(*groups("test-hosts"), ansible_core(MAIN_CORE), *BASE, *SERVICE)
-    # One process, because all tests share one host.
+    # Use one process, because all tests share one host.
     pytest(session, "tests/hosts", processes=0)
 
 
@@ -402,7 +402,7 @@ def test(session: nox.Session) -> None:
 
 @nox.session(name="test-all", venv_backend="none", default=False)
 def test_all(session: nox.Session) -> None:
-    """Run the remaining checks: everything that `test` leaves out."""
+    """Run the remaining checks, which `test` leaves out."""
     run_tier(session, TEST_ALL_SESSIONS, beside="hosts")
 
 
@@ -411,7 +411,7 @@ def test_all(session: nox.Session) -> None:
 
 @nox.session(python=interpreter(MAIN_PYTHONS), default=False)
 def mutation(session: nox.Session) -> None:
-    """Mutate the decision code one expression at a time, and count the mutants that are caught."""
+    """Mutate the code that makes decisions, and count the mutants that the tests catch."""
     install_everything(session, "mutmut>=3.8,<4")
     work = str(STATE / "mutation")
     session.run("python", "tools/mutation.py", work, *session.posargs, env=ANSIBLE)
@@ -419,7 +419,7 @@ def mutation(session: nox.Session) -> None:
 
 @nox.session(python=interpreter(MAIN_PYTHONS), default=False)
 def sabotage(session: nox.Session) -> None:
-    """Break one guarantee at a time in a copy, and report whether the tests catch it."""
+    """Break one guarantee at a time in a copy of the code, and report whether any test fails."""
     install_everything(session)
     work = str(STATE / "sabotage")
     session.run("python", "tools/sabotage.py", work, *session.posargs, env=ANSIBLE)

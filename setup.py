@@ -13,6 +13,6 @@ from setuptools import setup
 ROOT = Path(__file__).parent
 GALAXY = ROOT.joinpath("galaxy.yml").read_text("utf-8")
 
-# Files from an earlier build would be in this wheel, even if they have been deleted since.
+# Otherwise, files of an earlier build that have since been deleted would be in this wheel.
 shutil.rmtree(ROOT / "build", ignore_errors=True)
 setup(version=re.findall(r"^version: (\S+)$", GALAXY, re.MULTILINE)[0])

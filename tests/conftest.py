@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Make a checkout at any path importable as the collection.
 
-Ansible's plugins are imported as `ansible_collections.postroom.email...`, so the checkout has to be
-in a folder of that name. If it is not, a git-ignored tree of symbolic links is used. The tree also
-provides the client core as `postroom_client`, like the wheel.
+Ansible's plugins are imported as `ansible_collections.postroom.email...`, so the checkout must be
+in a directory with that path. If it is not, a git-ignored tree of symbolic links is used. Like the
+wheel, the tree also provides the client core as `postroom_client`.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ PROGRAMS = tuple(CHECKOUT / name for name in ("bot", "service", "common"))
 
 
 def collections_root(checkout: Path) -> Path:
-    """Return the folder that contains `ansible_collections`, and create the links if needed."""
+    """Return the directory that contains `ansible_collections`, and create the links if needed."""
     if checkout.parts[-len(NAME) :] == NAME:
-        # With ansible-test, or in a clone at the right path, nothing needs to be added.
+        # No links are needed with ansible-test, or in a clone at the right path.
         return checkout.parents[len(NAME) - 1]
     root = checkout / ".collections"
     link = root.joinpath(*NAME)
     link.parent.mkdir(parents=True, exist_ok=True)
-    # The link is relative, so that the checkout can be moved. It may already exist, or another
-    # worker may have just created it.
+    # The link is relative, so that the checkout can be moved. The link may already exist, because
+    # another worker may have just created it.
     with contextlib.suppress(FileExistsError):
         link.symlink_to(Path("..", "..", ".."), target_is_directory=True)
     with contextlib.suppress(FileExistsError):
@@ -55,7 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Add each test's docstring to the report, which shows the guarantee of a failed test."""
+    """Add each test's docstring to the report, which then shows what a failed test guarantees."""
     for item in items:
         if docstring := getattr(getattr(item, "function", None), "__doc__", None):
             sentence = " ".join(docstring.partition("\n\n")[0].split())

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Prepare a copy of the collection and a home folder for ansible-test.
+"""Prepare a copy of the collection and a home directory for ansible-test.
 
-ansible-test requires the collection to be a real folder at `ansible_collections/postroom/email`. It
-refuses a symbolic link to that folder, and skips links inside it without a failure.
+ansible-test requires the collection to be a real directory at `ansible_collections/postroom/email`.
+ansible-test refuses a symbolic link to that directory, and silently skips links inside it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ OTHER_TESTS = [
 
 
 def copy_collection(checkout: Path, root: Path) -> Path:
-    """Copy the collection and its tests to a folder below `root`, and return that folder.
+    """Copy the collection and its tests to a directory below `root`, and return that directory.
 
     The programs and their tests are left out, because other rules apply to them. The output of
     earlier runs (`tests/output`) is kept, because it contains environments that are slow to create.
@@ -50,8 +50,8 @@ def copy_collection(checkout: Path, root: Path) -> Path:
     collection = root / "ansible_collections" / "postroom" / "email"
     collection.mkdir(parents=True, exist_ok=True)
     _remove_all_but(collection, Path("tests", "output", ".tmp"))
-    # ansible-test gets the list of files from the enclosing git repository. The checkout would list
-    # none, because it ignores the folder with the copy.
+    # ansible-test gets the list of files from the enclosing git repository. The checkout's
+    # repository would list no files, because it ignores the directory that contains the copy.
     subprocess.run(["git", "init", "--quiet", root / "ansible_collections"], check=True)
     excluded = root / "ansible_collections" / ".git" / "info" / "exclude"
     excluded.write_text("/postroom/email/tests/output/\n", "utf-8")
@@ -71,15 +71,15 @@ def copy_files(checkout: Path, target: Path, ignored: Iterable[str] = ()) -> Non
 
 
 def is_ignored(name: str, patterns: Iterable[str]) -> bool:
-    """Return whether a file or a parent folder matches a pattern, as in `ansible-galaxy`."""
+    """Return whether a file or a parent directory matches a pattern, as in `ansible-galaxy`."""
     around = [name, *(str(folder) for folder in Path(name).parents)]
     return any(fnmatch.fnmatch(path, pattern) for pattern in patterns for path in around)
 
 
 def make_home(home: Path, environment: Path) -> None:
-    """Prepare a home folder for an environment's ansible-test, so that the user's is not changed.
+    """Prepare a home directory for an environment's ansible-test, to leave the user's unchanged.
 
-    pip's configuration and cache are also in the home folder, so they are linked to the user's.
+    pip also reads its configuration and cache there, so they are linked to the user's own files.
     """
     cache = home / ".ansible" / "test" / "cache"
     cache.mkdir(parents=True, exist_ok=True)
@@ -90,7 +90,7 @@ def make_home(home: Path, environment: Path) -> None:
             script.write_text(GET_PIP, "utf-8")
     for shared in (".config/pip", ".pip", ".cache/pip"):
         link, target = home / shared, Path("~", shared).expanduser()
-        # An earlier session may have created the folder itself.
+        # An earlier session may have created a directory at this path.
         if target.exists() and not link.is_symlink() and not link.exists():
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(target)

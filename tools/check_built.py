@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT))
 
 from tools.release import LINK  # noqa: E402
 
-# The folders of the wheel's packages in the checkout, and the packages' names.
+# The directories of the wheel's packages in the checkout, and the packages' names.
 SOURCES = {
     "plugins/module_utils/_api": "postroom_client",
     "bot/postroom_bot": "postroom_bot",
@@ -76,7 +76,7 @@ def problems_of_collection(tarball: Path) -> list[str]:
 
 
 def main() -> None:
-    """Check the wheel and the collection in the folder."""
+    """Check the wheel and the collection in the directory."""
     folder = Path(sys.argv[1])
     (wheel,), (tarball,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
     problems = problems_of_wheel(wheel) + problems_of_collection(tarball)

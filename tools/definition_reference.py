@@ -142,7 +142,7 @@ def _section(root: Schema, schema: Schema, title: str, text: str) -> Iterator[st
 
 
 def _resolved(root: Schema, part: Schema) -> Schema:
-    """Return a schema with its reference, if any, replaced by the target's keys."""
+    """Return a schema in which a reference, if any, is replaced with the target's keys."""
     target = part.get("$ref", "").rpartition("/")[2]
     return {**root["$defs"].get(target, {}), **part}
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Demonstrate the collection with the reference service, from an empty tenant to repaired drift.
 
-All files are in a temporary folder that is deleted at the end: the service's database, the token,
-random passwords and Ansible's own files. No secret is printed.
+All files are in a temporary directory that is deleted at the end: the service's database, the
+token, random passwords and Ansible's own files. No secret is printed.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Demo:
     """The steps of the demo.
 
     :param service: the running service
-    :param folder: the folder for the files that the steps write
+    :param folder: the directory for the files that the steps write
     """
 
     def __init__(self, service: RunningService, folder: Path) -> None:
@@ -249,7 +249,7 @@ def ansible_environment(folder: Path) -> dict[str, str]:
     colour = "ANSIBLE_FORCE_COLOR" if in_colour() else "ANSIBLE_NOCOLOR"
     temporary = folder / "tmp"
     temporary.mkdir(exist_ok=True)
-    # A module that is killed leaves a folder in TMPDIR.
+    # A module that is killed leaves a directory in TMPDIR.
     return playbooks.environment(folder, TMPDIR=str(temporary), **{colour: "1"})
 
 
@@ -283,7 +283,7 @@ def playbook_process(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        # Ctrl-C then only reaches the demo, which stops the whole group once.
+        # Ctrl-C then reaches only the demo, which stops the whole process group once.
         start_new_session=True,
     ) as process:
         try:
@@ -294,9 +294,9 @@ def playbook_process(
 
 
 def end(process: subprocess.Popen[str]) -> None:
-    """Stop a process and its group, and kill them if that takes too long.
+    """Stop a process and its group, and kill them if they take too long to stop.
 
-    SIGTERM is sent, because Ansible and its modules may have been started to ignore SIGINT.
+    This sends SIGTERM, because Ansible and its modules may have been started to ignore SIGINT.
     """
     # On macOS, signalling a group that has just ended is not permitted.
     with contextlib.suppress(PermissionError):

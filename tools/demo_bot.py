@@ -3,7 +3,7 @@
 """Demonstrate the Slack bot in a simulated workspace on this machine.
 
 The bot and the mail service are the real programs, each in its own process; Slack is a fake that
-implements Slack's protocols. All files are in a temporary folder that is deleted at the end.
+implements Slack's protocols. All files are in a temporary directory that is deleted at the end.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 SALES, NEWS = "sales@example.com", "newsletter@example.com"
 DISGUISED = "Post.Master+x@example.com"
-#: The event of the audit row to tamper with, whose actor is the approver.
+#: The event of the audit row to tamper with. The approver is the row's actor.
 TAMPERED = "vote.counted"
 
 
@@ -175,7 +175,7 @@ class Demo:
         show(*_wrapped(self._run("audit", "verify")), "")
 
     def show_ledger(self) -> None:
-        """Show the ledger, the definition of the changes made by the bot."""
+        """Show the ledger, which is a definition of the changes that the bot made."""
         self._steps.begin("The changes from Slack, as a definition")
         say("email_tenant merges this with your own files, so it keeps the alias.")
         told = self._run("ledger")

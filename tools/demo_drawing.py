@@ -26,7 +26,7 @@ from ansible_collections.postroom.email.tests.fakes.slack.world import (
 )
 
 WIDTH = 76
-#: Users' names by ID.
+#: Names of users, keyed by ID.
 Names = Mapping[str, str]
 
 _BRACKETS = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")

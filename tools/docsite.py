@@ -3,8 +3,8 @@
 """Build the docsite: `python tools/docsite.py FOLDER MERMAID`.
 
 The pages are written to FOLDER/html and their sources to FOLDER/source: the guides, the READMEs and
-the reference of the plugins and roles, which antsibull-docs generates. MERMAID is the npm folder in
-which `mermaid` is installed. Warnings are errors. Nothing is downloaded.
+the reference for the plugins and roles, which antsibull-docs generates. MERMAID is the npm
+directory in which `mermaid` is installed. Warnings are treated as errors. Nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def write_reference(target: Path, home: Path) -> None:
     settings = ("--config-file", str(SITE / "antsibull-docs.cfg"))
     command = ("antsibull-docs", *settings, "collection", "--use-current", "--squash-hierarchy")
     options = ("--fail-on-error", "--no-add-antsibull-docs-version", "--dest-dir", str(target))
-    # antsibull-docs writes a log to the home folder.
+    # antsibull-docs writes a log to the home directory.
     home.mkdir()
     env = {"ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"), "HOME": str(home)}
     subprocess.run([*command, *options, COLLECTION], check=True, env={**os.environ, **env})
@@ -60,9 +60,9 @@ def write_reference(target: Path, home: Path) -> None:
 def build(folder: Path, mermaid: Path) -> None:
     """Build the site from scratch.
 
-    :param folder: the folder for the build, in which the files of an earlier build are removed
-    :param mermaid: the npm folder in which Mermaid is installed
-    :raises subprocess.CalledProcessError: a program failed and printed the reason
+    :param folder: the directory for the build; files of an earlier build are removed
+    :param mermaid: the npm directory in which Mermaid is installed
+    :raises subprocess.CalledProcessError: if a program failed and printed the reason
     """
     for part in PARTS:
         shutil.rmtree(folder / part, ignore_errors=True)

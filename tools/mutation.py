@@ -5,7 +5,7 @@
     python tools/mutation.py WORK [--all] [GROUP ...]
 
 mutmut changes one expression at a time and runs the tests that execute it. Without `--all`, only
-each function's first mutant and every tenth after it are tested, which are the same in every run.
+each function's first mutant and every tenth mutant after it are tested. Every run selects the same.
 Surviving mutants that only change the wording of a message are not counted, because tests assert
 codes and effects.
 """
@@ -67,7 +67,7 @@ GROUPS = {
 
 
 def in_tree(path: str) -> str:
-    """Return the path of a file of the repository in mutmut's copy."""
+    """Return the path that a repository file has in mutmut's copy."""
     if path.startswith("bot/postroom_bot/"):
         return path.removeprefix("bot/")
     return str(COLLECTION / path)
@@ -80,7 +80,7 @@ def prepare(tree: Path, group: Group) -> None:
     # mutmut identifies a mutant by its module's name, so each path must match the module's name.
     (tree / COLLECTION / "bot" / "postroom_bot").rename(tree / "postroom_bot")
     shutil.copytree(tree / COLLECTION / CORE, tree / "postroom_client")
-    # Python ignores a folder in PYTHONPATH that does not exist when it starts.
+    # Python ignores a directory in PYTHONPATH that does not exist when it starts.
     (tree / "mutants").mkdir()
     patterns = [in_tree(pattern) for package in group.sources.values() for pattern in package]
     settings = {
@@ -101,7 +101,7 @@ def prepare(tree: Path, group: Group) -> None:
 
 
 def mutate(tree: Path, patterns: list[str]) -> dict[str, str]:
-    """Test the mutants that match a pattern, or all without patterns. Return results by mutant."""
+    """Test the mutants that match a pattern, or all mutants, and return each mutant's result."""
     env = os.environ | {"PYTHONPATH": str(tree / "mutants"), "PYTHONDONTWRITEBYTECODE": "1"}
     subprocess.run(["mutmut", "run", *patterns], cwd=tree, env=env, check=True)
     results = subprocess.run(

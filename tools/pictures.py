@@ -4,8 +4,8 @@
 
     python tools/pictures.py NPM_FOLDER
 
-The playbook `report` writes the report, with the reference service and a BIND name server. The bot
-posts the approval's card, which slack-blocks-to-jsx from the npm folder renders like Slack.
+The `report` playbook writes the report, using the reference service and a BIND name server. The bot
+posts the approval's card, which slack-blocks-to-jsx from the npm directory renders like Slack.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from ansible_collections.postroom.email.tests.support.desk import Desk  # noqa: 
 from ansible_collections.postroom.email.tests.support.service import running_service  # noqa: E402
 from ansible_collections.postroom.email.tests.support.site import Api  # noqa: E402
 
-#: The script that renders a message from standard input as HTML. Its argument is the npm folder.
+#: The script that renders a message from standard input as HTML. Its argument is the npm directory.
 RENDER = """
 const [, folder] = process.argv;
 const load = require("node:module").createRequire(folder + "/");
@@ -70,7 +70,7 @@ def main(npm_folder: Path) -> None:
 
 
 def write_report(folder: Path) -> Path:
-    """Run the playbook `report` on a tenant whose domains are in different stages."""
+    """Run the `report` playbook on a tenant whose domains are in different stages."""
     with running_service(folder / "service") as service:
         with closing(Api(service.url, service.token)) as api:
             records = {}
@@ -123,7 +123,7 @@ def write_approval(folder: Path, npm_folder: Path) -> Path:
         card = here.card_of(here.alice, "sales@example.com")
         here.slack.wait_for(lambda: any(block["type"] == "actions" for block in card.blocks))
         for block in card.blocks:
-            # With verbatim, Slack adds no links, but the renderer would show the raw markup.
+            # With `verbatim`, Slack adds no links, but the renderer would show the raw markup.
             block.get("text", {}).pop("verbatim", None)
         users = [{"id": user.id, "name": user.name} for user in here.slack.world.users.values()]
         message = {

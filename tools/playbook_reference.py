@@ -63,7 +63,7 @@ _MARKS = re.compile(r"([*|<])")
 
 
 def read_all(folder: Path = ARGUMENTS) -> dict[str, Arguments]:
-    """Return the content of each argument file by its name without the extension."""
+    """Return the content of each argument file, keyed by the file's name without the extension."""
     return {file.stem: yaml.safe_load(file.read_bytes()) for file in sorted(folder.glob("*.yml"))}
 
 
@@ -73,7 +73,7 @@ def playbooks(files: Mapping[str, Arguments]) -> dict[str, Arguments]:
 
 
 def options(files: Mapping[str, Arguments], playbook: str) -> dict[str, dict[str, Any]]:
-    """Return all options of a playbook: required before optional, its own before shared ones."""
+    """Return all options of a playbook, with required options first and shared options last."""
     arguments = files[playbook]
     found = dict(arguments["options"])
     for shared in arguments.get("options_from", []):

@@ -43,7 +43,7 @@ ABOUT = "Keys that are not marked *Needed* may be missing."
 
 
 class _Generator(GenerateJsonSchema):
-    """A generator for files, in which optional keys may be missing but not null."""
+    """A generator for the schemas of files, in which optional keys may be missing but not null."""
 
     def nullable_schema(self, schema: Any) -> Schema:
         return self.generate_inner(schema["schema"])

@@ -26,7 +26,7 @@ PROBE = "import ensurepip, sys, venv; print('%d.%d' % sys.version_info[:2])"
 
 
 def first(versions: Iterable[str]) -> tuple[str, Path] | None:
-    """Return the first of `versions` that is installed and the path of its interpreter, or None."""
+    """Return the first installed version in `versions` and its interpreter's path, or None."""
     for version in versions:
         path = find(version)
         if path is not None:
@@ -36,12 +36,12 @@ def first(versions: Iterable[str]) -> tuple[str, Path] | None:
 
 @functools.cache
 def find(version: str) -> Path | None:
-    """Return the path of a working interpreter of a version such as `3.12`, or None."""
+    """Return the path of a working interpreter for a version such as `3.12`, or None."""
     return next((path for path in _candidates(version) if _runs(path, version)), None)
 
 
 def bin_dirs() -> list[str]:
-    """Return the folders of the installed supported Pythons, to prepend to PATH."""
+    """Return the directories of the installed supported Pythons, to prepend to PATH."""
     found = (find(version) for version in SUPPORTED)
     return list(dict.fromkeys(str(path.parent) for path in found if path is not None))
 
@@ -67,7 +67,7 @@ def _candidates(version: str) -> Iterator[Path]:
 
 
 def _pyenv_roots(path: Iterable[Path]) -> list[Path]:
-    """Return pyenv's possible root folders. The path of the shims doesn't depend on HOME."""
+    """Return pyenv's possible root directories. The path of the shims doesn't depend on HOME."""
     roots = [entry.parent for entry in path if entry.name == "shims"]
     if "PYENV_ROOT" in os.environ:
         roots.insert(0, Path(os.environ["PYENV_ROOT"]))

@@ -3,8 +3,8 @@
 """Build the collection and the wheel reproducibly: `release.py FOLDER`.
 
 The result does not depend on the time of the build, the umask or the order of files in the file
-system. To check this, both are built twice in different folders and compared. To reproduce a build,
-use the same versions of ansible-core, setuptools and zlib.
+system. To check this, the collection and the wheel are built twice, in different directories, and
+compared. To reproduce a build, use the same versions of ansible-core, setuptools and zlib.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)\s]+)\)")
 
 
 def main() -> None:
-    """Empty the folder, build into it and print the digests of the files."""
+    """Empty the directory, build into it and print the digests of the files."""
     target = Path(sys.argv[1])
     shutil.rmtree(target, ignore_errors=True)
     with tempfile.TemporaryDirectory() as scratch:
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def build(folder: Path) -> dict[str, str]:
-    """Build the collection and the wheel, and return the digest of each file by its name."""
+    """Build the collection and the wheel, and return each file's digest, keyed by file name."""
     source, dist = folder / "source", folder / "dist"
     epoch = git("log", "-1", "--format=%ct").strip()
     before = os.umask(0o022)

@@ -22,7 +22,7 @@ MESSAGE_LINES = 7
 TRACE_LINES = 8
 LINE_WIDTH = 200
 SLOWEST = 5
-# A line of code in a traceback, or its location.
+# A line of code in a traceback, or the line that gives its location.
 TRACED = re.compile(r">|[^\s:]+:\d+: ")
 PRODUCTS = {
     "plugins": "plugins",
@@ -122,7 +122,7 @@ def render(outcomes: list[Outcome]) -> Iterator[str]:
 
 
 def _render_times(outcome: Outcome) -> Iterator[str]:
-    """Yield the times of a session's tests by folder, its slowest tests and its coverage."""
+    """Yield the times of a session's tests by directory, its slowest tests and its coverage."""
     folders: defaultdict[str, float] = defaultdict(float)
     for test in outcome.tests:
         folders["/".join(re.split(r"[./]", test.name.partition("::")[0])[:2])] += test.seconds
@@ -153,7 +153,7 @@ def write_junit(
 ) -> None:
     """Write a JUnit file to `folder`.
 
-    :param skipped: the reasons for skipped tests, by test
+    :param skipped: the reason for skipping each skipped test
     """
     root = ET.Element("testsuite", name=suite)
     for test in passed:
@@ -166,7 +166,7 @@ def write_junit(
 
 
 def has_results(folder: Path) -> bool:
-    """Return whether the JUnit files in a folder contain any test."""
+    """Return whether the JUnit files in a directory contain any test."""
     return any(True for _ in _tests(folder))
 
 
@@ -177,7 +177,7 @@ def _tests(folder: Path) -> Iterator[Test]:
             skipped = case.find("skipped")
             reason = ""
             if skipped is not None:
-                # pytest writes the reason to an attribute, ansible-test to the text.
+                # pytest writes the reason to an attribute, and ansible-test writes it to the text.
                 reason = skipped.get("message") or " ".join((skipped.text or "no reason").split())
             yield Test(
                 name="::".join(filter(None, (case.get("classname"), case.get("name")))),

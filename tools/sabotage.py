@@ -1,11 +1,11 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Break one guarantee at a time in a copy of the repository, and report which the tests catch.
+"""Break one guarantee at a time in a copy of the repository, and report which tests notice.
 
     python tools/sabotage.py WORK [NAME ...]
 
-For each guarantee, the folders of its tests run until the first failure. The run fails if a broken
-guarantee makes no test fail.
+For each guarantee, the directories that test it run until the first failure. The run fails if a
+broken guarantee makes no test fail.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def run(name: str, work: Path) -> str:
 
 
 def main() -> int:
-    """Run the sabotages, print the test that caught each, and return the exit status."""
+    """Run the sabotages, print which test caught each one, and return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("work", type=Path, help="a folder for copies of the repository")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(SABOTAGES)}")

@@ -19,8 +19,8 @@ from tools import ansible_tree, pythons, report
 
 ROOT = Path(__file__).resolve().parent.parent
 OLDEST_PYTHON = "3.10"
-# The supported versions of ansible-core and the Pythons they run on, the preferred one first. The
-# bot and the service need Python 3.11 or newer.
+# The supported versions of ansible-core, and the Python versions that they run on, in order of
+# preference. The bot and the service need Python 3.11 or newer.
 CORES = {
     "2.17": ("3.11", "3.12"),
     "2.18": ("3.12", "3.11", "3.13"),
@@ -33,7 +33,7 @@ MAIN_CORE = "2.19"
 LATEST_CORE = "2.21"
 STATE = ROOT / ".nox"
 RESULTS = STATE / "results"
-# The home folder for tools that write to it.
+# The home directory for tools that write to it.
 HOME = STATE / "home"
 ANSIBLE = {"ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"), "ANSIBLE_NOCOLOR": "1"}
 PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
@@ -44,7 +44,7 @@ BOT = EXTRAS["bot"]
 
 
 def groups(*names: str) -> list[str]:
-    """Return the requirements in dependency groups of pyproject.toml."""
+    """Return the requirements in the dependency groups of pyproject.toml."""
     return list(nox.project.dependency_groups(PROJECT, *names))
 
 
@@ -72,7 +72,7 @@ def pytest(
 ) -> None:
     """Run pytest with the command line's arguments or, if there are none, on the given paths.
 
-    :param marker: the `-m` expression, unless the command line has one
+    :param marker: the `-m` expression, unless the command line contains another one
     :param processes: four by default, even on two cores, because many tests wait for programs
     """
     results = RESULTS / session.name
@@ -87,7 +87,7 @@ def run_with_coverage(session: nox.Session, *paths: str, marker: str) -> None:
     folder = STATE / "coverage"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    # Absolute paths, because the processes run in different directories.
+    # The paths are absolute, because the processes run in different directories.
     session.env["COVERAGE_ROOT"] = str(ROOT)
     session.env["COVERAGE_FILE"] = str(folder / "data")
     output = RESULTS / session.name / "coverage.json"
@@ -116,7 +116,7 @@ def run_tier(session: nox.Session, names: list[str], beside: str = "") -> None:
     reports: list[Path] = []
     running: list[subprocess.Popen[bytes]] = []
     for chosen in ([beside] if beside in names else [], [n for n in names if n != beside]):
-        # In a separate nox, because only its report contains the result of each session.
+        # This runs a separate nox, because only nox's report contains the result of each session.
         reports.append(RESULTS / f"nox-{len(reports)}.json")
         command = [sys.executable, "-m", "nox", "--report", str(reports[-1]), "--sessions", *chosen]
         env = {**os.environ, "NOX_SCRIPT_MODE": "none", "PYTHONUNBUFFERED": "1"}
@@ -139,13 +139,13 @@ def run_tier(session: nox.Session, names: list[str], beside: str = "") -> None:
 
 
 def target_env() -> Path | None:
-    """Return the oldest Python in an environment with the modules' requirements, or None."""
+    """Return the oldest supported Python, with the modules' requirements installed, or None."""
     found = pythons.find(OLDEST_PYTHON)
     return found and pythons.environment(found, STATE / f"target-{OLDEST_PYTHON}", *BASE, "pyyaml")
 
 
 def npm_install(session: nox.Session, package: str) -> Path:
-    """Install an npm package if it is missing, and return the folder with its `node_modules`."""
+    """Install an npm package if it is missing, and return the directory with its `node_modules`."""
     place = STATE / "npm" / package
     if not place.is_dir():
         install = ("npm", "install", "--no-audit", "--no-fund", "--loglevel", "error", "--prefix")
@@ -157,8 +157,8 @@ def npm_install(session: nox.Session, package: str) -> Path:
 
 SCENARIOS = {each.parent.name for each in ROOT.glob("extensions/molecule/*/converge.yml")}
 
-#: A false warning: the importer and ansible-lint both append the same folder to the collections'
-#: path, so playbooks are not found by name. The session ansible-lint finds all of them.
+#: A false warning: the importer and ansible-lint both append the same directory to the collections'
+#: path, so playbooks are not found by name. The `ansible-lint` session finds all of them.
 _NOT_FOUND = re.compile(r"WARNING: ERROR +Failed to find postroom\.email\.\w+ playbook\.")
 
 
@@ -174,7 +174,7 @@ def import_to_galaxy(session: nox.Session, tarball: Path) -> None:
 
 def run_molecule(session: nox.Session) -> None:
     """Run all scenarios that this machine supports, or those on the command line, and clean up."""
-    # Debian has some programs in folders that are only on root's PATH.
+    # Debian installs some programs in directories that are only on root's PATH.
     path = os.pathsep.join([session.bin, os.environ["PATH"], "/usr/sbin", "/sbin"])
     place = {"HOME": str(HOME), "MOLECULE_EPHEMERAL_DIRECTORY": str(STATE / "scenarios")}
     env = ANSIBLE | {"PATH": path} | place

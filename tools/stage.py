@@ -56,7 +56,7 @@ def show(*lines: str) -> None:
 def expect(told: object, sentence: str) -> None:
     """Check that a value is truthy.
 
-    :raises DemoError: the value is falsy; ``sentence`` is the message
+    :raises DemoError: if the value is falsy; ``sentence`` is the message
     """
     if not told:
         raise DemoError(sentence)
@@ -65,7 +65,7 @@ def expect(told: object, sentence: str) -> None:
 def play(
     name: str, demo: Callable[[Path], None], ended: str, failures: tuple[type[Exception], ...]
 ) -> int:
-    """Run a demo in a temporary folder and return the exit status.
+    """Run a demo in a temporary directory and return the exit status.
 
     :param ended: the message that everything has been stopped and deleted
     :param failures: exceptions besides DemoError that are reported without a traceback

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The entry point of `postroom-bot`. If a package is missing, it names the extra to install."""
+"""The `postroom-bot` entry point. If a package is missing, the error names the extra to install."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Normalization of addresses and domains, based on the client core's names.
+"""Normalization of addresses and domains, using the client core's parsers.
 
-The bot accepts fewer addresses than a mail server. In all commands and rules, it rejects characters
-that are special in Slack's markup, in patterns or in playbook variables.
+The bot accepts fewer addresses than a mail server. In all commands and rules, the bot rejects
+characters that have a special meaning in Slack's markup, in patterns or in playbook variables.
 """
 
 from __future__ import annotations
@@ -13,25 +13,26 @@ import re
 from postroom_client.errors import InvalidInput
 from postroom_client.names import glob_key, parse_address, parse_domain
 
-#: No valid address is longer. The parsers don't limit the length of their input.
+#: The maximum length of a valid address. The parsers don't limit the length of their input.
 _MAX_LENGTH = 320
 _LOCAL = re.compile(r"[a-z0-9._+'=-]+", re.ASCII)
-#: A description of the characters accepted before the @, for messages.
+#: The characters accepted before the @, as described in messages.
 SIGNS = "English letters, digits and . _ + - = '"
 
 
-#: Normalizes a shell-style pattern, so that it matches keys.
+#: A function that normalizes a shell-style pattern, so that the pattern matches keys.
 pattern = glob_key
 
 
 class InvalidAddress(ValueError):
-    """The text is not an address or domain that the bot accepts. The message is for the user."""
+    """The bot does not accept the address or domain. The exception's message is for the user."""
 
 
 def address(text: str) -> str:
-    """Return the key of an address, in lower case and with the domain in its A-label form.
+    """Return the lookup key for an address: lower case, with the domain in its A-label form.
 
-    :raises InvalidAddress: the text is not an address, or has characters that the bot rejects
+    :raises InvalidAddress: if the text is not an address, or contains characters that the bot
+        rejects
     """
     _check_text(text)
     try:
@@ -47,9 +48,9 @@ def address(text: str) -> str:
 
 
 def domain(text: str) -> str:
-    """Return the key of a domain, in lower case and in its A-label form.
+    """Return the lookup key for a domain: its A-label form, in lower case.
 
-    :raises InvalidAddress: the text is not a fully qualified domain name
+    :raises InvalidAddress: if the text is not a fully qualified domain name
     """
     _check_text(text)
     try:
@@ -71,7 +72,7 @@ def local_of(key: str) -> str:
 
 
 def _check_text(text: str) -> None:
-    """Raise InvalidAddress if the text is too long or has invisible or bidirectional characters."""
+    """Raise InvalidAddress if a text is too long or has invisible or bidirectional characters."""
     if len(text) > _MAX_LENGTH:
         raise InvalidAddress(f"A name with {len(text)} characters is too long. Shorten it.")
     if not text.isprintable():

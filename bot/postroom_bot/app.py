@@ -46,7 +46,8 @@ from postroom_bot.workflow.submissions import Submissions
 from postroom_bot.workflow.worker import Worker
 from postroom_common.database import Database, DatabaseError
 
-#: How many seconds the worker may take to finish its steps: longer than one call to the mail API.
+#: How many seconds the worker may take to finish its current steps. This exceeds the duration of
+#: one call to the mail API.
 STOP_TIMEOUT = 45.0
 _ADMIN_THREADS = 2
 _SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
@@ -57,13 +58,14 @@ log = logging.getLogger(__name__)
 def run(settings: Settings, ready_file: Path | None = None) -> None:
     """Run the bot until SIGTERM or SIGINT. SIGHUP reloads the policy.
 
-    When the bot stops, it accepts no more requests, finishes the current ones, and closes its
-    resources in reverse order. If one of these steps fails, the others are still carried out.
+    When the bot stops, it accepts no more requests, finishes the current requests, and closes its
+    resources in reverse order. If one of these steps fails, the remaining steps are still carried
+    out.
 
     :param ready_file: a file that contains the bot's addresses as JSON while the bot is running
-    :raises StartError: a setting can't be used, or a component can't start
-    :raises PolicyError: the policy is invalid
-    :raises DatabaseError: the database can't be used
+    :raises StartError: if a setting can't be used, or a component can't start
+    :raises PolicyError: if the policy is invalid
+    :raises DatabaseError: if the database can't be used
     """
     with _signals_blocked():
         with ExitStack() as closing:
@@ -105,7 +107,7 @@ def run(settings: Settings, ready_file: Path | None = None) -> None:
 
 
 def _dependencies(settings: Settings, policies: PolicyReloader, closing: ExitStack) -> Dependencies:
-    """Return the dependencies of the workflow. Calls Slack to identify the bot."""
+    """Return the workflow's dependencies, after calling Slack to identify the bot."""
     database = _open_database(settings, closing)
     slack_api = connection.slack_api_of(settings)
     mail = mail_of(settings, closing)
@@ -130,7 +132,7 @@ def _dependencies(settings: Settings, policies: PolicyReloader, closing: ExitSta
 
 
 def _transport(settings: Settings, deps: Dependencies, closing: ExitStack) -> Transport:
-    """Return the transport with the Bolt app and its handlers."""
+    """Return a transport for the Bolt app and its handlers."""
     submissions = Submissions(deps.database, deps.clock, deps.workspace, deps.wake.set, deps.zone)
     services = Services(deps, submissions, Passwords(deps), Lookups(deps), settings.mail_host)
     executor = ThreadPoolExecutor(THREADS, thread_name_prefix="handler")
@@ -163,9 +165,9 @@ def _executor_of(settings: Settings, mail: Mail, wait: Callable[[float], bool]) 
 
 
 def _open_database(settings: Settings, closing: ExitStack) -> Database:
-    """Open the database, and migrate it if the settings require it.
+    """Open the database, and migrate it if the settings enable migration.
 
-    A lock file next to an SQLite database reserves it for this process.
+    A lock file next to an SQLite database reserves the database for this process.
     """
     database = Database(settings.database)
     closing.callback(database.close)
@@ -237,9 +239,9 @@ def _stop_worker(worker: Worker) -> None:
 
 @contextmanager
 def _signals_blocked() -> Iterator[None]:
-    """Keep signals pending until `sigwait`, in this thread and the threads that it starts.
+    """Keep signals pending until `sigwait` is called, in this thread and in threads that it starts.
 
-    With signal handlers instead, a second signal could stay pending in another thread.
+    If signal handlers were used, a second signal could remain pending in another thread.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     try:

@@ -50,7 +50,7 @@ EXIT_STATUSES = {
     "show` found no rows about the request, or `cancel` could not cancel the request.",
     2: "The command could not run. Standard error contains a line for each error.",
 }
-#: Errors that prevent a command from running. Each message is a sentence.
+#: Errors that prevent a command from running. The message of each error is a sentence.
 _FAILURES = (DatabaseError, StartError, parser.InvalidCommand, ValueError)
 
 
@@ -94,7 +94,7 @@ def _version() -> str:
 
 
 def _settings_file(context: click.Context, _option: click.Parameter, value: Path | None) -> Any:
-    """Return the file given after the subcommand, or else the file given before it."""
+    """Return the settings file given after the subcommand, or else the one given before it."""
     context.obj = value or context.obj
     return context.obj
 
@@ -183,7 +183,7 @@ def _problems_online(given: Settings, policy: Policy) -> list[str]:
     connection.check_socket(slack_api, given)
     with contextlib.ExitStack() as end:
         found = list(online_checks.problems(slack_api, mail_of(given, end), policy))
-    # Checking the channels would need a scope that the bot does not request.
+    # Checking the channels would require an OAuth scope that the bot does not request.
     channels: dict[str, str | None] = {"channels.approvals": policy.channels.approvals}
     channels |= {f"groups.{name}.channel": group.channel for name, group in policy.groups.items()}
     channels |= {"channels.audit": policy.channels.audit}
@@ -231,8 +231,8 @@ def _explain(
 ) -> None:
     """Explain the policy's decision on a request, rule by rule.
 
-    Type the command as in Slack, for example: alias add a@example.com. This does not contact any
-    service.
+    Type the command as you would in Slack, for example: alias add a@example.com. No service is
+    contacted.
     """
     rules = load(policy or config.load(file).policy_file)
     person = person_of(rules, user, address(mailbox) if mailbox else None, group)

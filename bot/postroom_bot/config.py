@@ -3,7 +3,8 @@
 """The bot's settings.
 
 Each setting is read from its environment variable, a secret file or the settings file, in this
-order of precedence. All errors are reported together. No error message contains a value.
+order of precedence. All errors are reported together. Error messages never contain a setting's
+value.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ AppToken = Annotated[
 
 
 class Settings(BaseSettings):
-    """The settings, which `load` reads. Their docstrings are published in docs/reference/bot.md."""
+    """The settings, which `load` reads. Each docstring is published in docs/reference/bot.md."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX,
@@ -140,7 +141,7 @@ class Settings(BaseSettings):
     """An SQLite file, or a URL such as `postgresql://user@host/name`. If the URL contains a
     password, store the URL as a secret."""
     auto_migrate: bool | None = None
-    """Whether `serve` migrates the database. If unset, it migrates SQLite but not PostgreSQL."""
+    """Whether `serve` migrates the database. By default, only SQLite databases are migrated."""
     replicas: int = Field(default=1, ge=1)
     """The number of bot processes that share the database. More than one requires PostgreSQL."""
     workers: int = Field(default=4, ge=1, le=64)
@@ -156,8 +157,8 @@ class Settings(BaseSettings):
     validate_certs: bool = True
     """Whether to verify the certificates of the mail service and AWX. Use `false` only in tests."""
     ca_path: Path | None = None
-    """A PEM file of the certificate authorities to trust for the mail service and AWX, instead of
-    the system's."""
+    """A PEM file with the certificate authorities to trust for the mail service and AWX, instead
+    of the system's certificate authorities."""
     timeout: float = Field(default=30.0, gt=0, le=300)
     """The timeout for one mail service operation, including retries, in seconds. At
     most 300."""
@@ -244,8 +245,8 @@ class Settings(BaseSettings):
 def load(config: Path | None = None) -> Settings:
     """Read the settings.
 
-    :param config: the settings file; by default the file in POSTROOM_BOT_CONFIG, if it is set
-    :raises SettingsError: the settings are invalid; lists all errors
+    :param config: the settings file; by default the file that POSTROOM_BOT_CONFIG names, if set
+    :raises SettingsError: if the settings are invalid; lists all errors
     """
     named = os.environ.get(CONFIG_VARIABLE)
     file = config or (Path(named) if named else None)
@@ -279,7 +280,7 @@ def secrets_in_environment() -> frozenset[str]:
 
 
 def is_secret(kind: Any) -> bool:
-    """Return whether a type is SecretStr or contains it."""
+    """Return whether a type is SecretStr or contains SecretStr."""
     return kind is SecretStr or any(map(is_secret, get_args(kind)))
 
 
@@ -305,7 +306,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _secret_folders() -> list[Path]:
-    """Return the folders to search for secret files. They may not exist."""
+    """Return the folders to search for secret files, whether or not they exist."""
     credentials = os.environ.get("CREDENTIALS_DIRECTORY")
     return [CONTAINER_SECRETS, *([Path(credentials)] if credentials else [])]
 
@@ -328,7 +329,7 @@ def _unknown(keys: list[str]) -> list[str]:
 def _sentences(error: ValidationError, *, is_alone: bool) -> list[str]:
     """Return a message for each pydantic error, and hints on where to put missing settings.
 
-    :param is_alone: whether the settings come from the environment and secret files alone
+    :param is_alone: whether all settings come from the environment and secret files
     """
     found, missing = [], []
     for problem in error.errors(include_input=False, include_url=False):

@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The bot's data: changes, requests, votes, people and decisions.
 
-Addresses are normalized keys, in lower case and with the domain in its A-label form. Times are
+Addresses are normalized lookup keys: lower case, with the domain in its A-label form. Times are
 timezone-aware and in UTC. No object contains a password.
 
-Each kind of "no" has its own word:
+The code has a separate term for each kind of negative answer:
 
 - denied: by the policy (Verdict.DENY, which refuses the request) or by an approver (State.DENIED)
 - refused: a request that the bot stops, or a vote that does not count
 - rejected: by the mail service, AWX or Slack (errors.Rejected, errors.SlackRejected)
 - forbidden: what the person has no permission for (errors.Forbidden)
-- turned away: a vote or a query that is not accepted, which only the audit records
+- turned away: a vote or a query that is not accepted and is recorded only in the audit
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ class Action(StrEnum):
 
     @property
     def is_alias(self) -> bool:
-        """Whether it changes an alias of a mailbox."""
+        """Whether the action changes an alias of a mailbox."""
         return self in (Action.ALIAS_ADD, Action.ALIAS_REMOVE)
 
     @property
     def has_mailbox(self) -> bool:
-        """Whether it changes a mailbox. Mailboxes have owners, but forwarders don't."""
+        """Whether the action changes a mailbox. Mailboxes have owners, but forwarders don't."""
         return self.is_alias or self is Action.PASSWORD
 
     @property
     def adds(self) -> bool:
-        """Whether it adds an alias or destinations, which may have a last day."""
+        """Whether the action adds an alias or destinations, which may have a last day."""
         return self in (Action.ALIAS_ADD, Action.FORWARD_ADD)
 
     @property
     def removes(self) -> bool:
-        """Whether it removes an alias or destinations."""
+        """Whether the action removes an alias or destinations."""
         return self in (Action.ALIAS_REMOVE, Action.FORWARD_REMOVE)
 
 
@@ -61,8 +61,8 @@ class State(StrEnum):
 
     new -> pending -> approved -> executing -> done | failed | refused
 
-    A request can also end early, as denied, expired or cancelled. If the policy requires no
-    approval, the request skips pending.
+    A request can also end early in the state denied, expired or cancelled. If the policy requires
+    no approval, the request skips the pending state.
     """
 
     NEW = "new"
@@ -106,7 +106,9 @@ ID_LENGTH = 4
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """The reason for a refusal or delay, or the result of a request. `ui.reason_texts` renders it.
+    """The reason for a refusal or delay, or the result of a request, as a code with parameters.
+
+    `ui.reason_texts` renders reasons as text.
 
     :param code: the code of the text, such as ``address.taken``
     :param params: the parameters of the text, as JSON data
@@ -226,12 +228,12 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A person in Slack, at the time of the lookup.
+    """A Slack user, with the data that was current when the user was looked up.
 
     :param mailbox: their own mailbox, or None if unknown
     :param groups: the policy's groups that they belong to
-    :param obstacle: why they may not use the bot, such as being a guest or a member of another
-        workspace; None if they may
+    :param obstacle: why this person may not use the bot, such as being a guest or a member of
+        another workspace; None if the person may use it
     :param mailbox_obstacle: why their mailbox is unknown
     """
 
@@ -340,16 +342,16 @@ class Request:
 
     @property
     def may_have_changed(self) -> bool:
-        """Whether an attempt may have changed something. Executors save notes before any change."""
+        """Whether an attempt may have changed something. Executors save notes before changes."""
         return bool(self.notes)
 
     def is_overdue(self, at: datetime) -> bool:
-        """Return whether the request's current deadline, for decision or execution, has passed."""
+        """Return whether the request's current deadline (decision or execution) has passed."""
         deadline = self.decide_by if self.state is State.PENDING else self.execute_by
         return deadline is not None and deadline <= at
 
     def computed_digest(self) -> str:
-        """Return the digest of the current values, which differs from `digest` after tampering."""
+        """Return the digest of the current values, which tampering makes differ from `digest`."""
         return digest_of(
             {
                 "id": self.id,

@@ -41,7 +41,7 @@ class UserError(ReasonError):
 
 
 class Forbidden(UserError):
-    """The person lacks permission. The audit must record the refusal if no request records it."""
+    """The person lacks permission. If no request records the refusal, the audit must record it."""
 
 
 class Rejected(ReasonError):
@@ -52,7 +52,7 @@ class Rejected(ReasonError):
 
 
 class Unavailable(ReasonError):
-    """The change can't be made now. If part of it was made, a later attempt completes it.
+    """The change can't be made now. A later attempt completes a change that was made in part.
 
     :param retry_after: how many seconds the backend asked the bot to wait, if it did
     :param lasting: whether only an administrator can fix the problem
@@ -79,7 +79,7 @@ class Unavailable(ReasonError):
 
 
 class SlackUnavailable(BotError):
-    """Slack can't be reached, is overloaded or fails. The same call may succeed later.
+    """Slack can't be reached, is overloaded or has an internal error. A later call may succeed.
 
     :param retry_after: how many seconds Slack asked the bot to wait, if it did
     """
@@ -101,7 +101,7 @@ class SlackRejected(BotError):
 
 
 class LeaseLost(BotError):
-    """Another worker has leased the request, or its state has changed. Nothing was written."""
+    """Another worker has leased the request, or the state has changed. Nothing was written."""
 
 
 class StartError(BotError):

@@ -40,13 +40,13 @@ T = TypeVar("T")
 
 
 class DatabaseError(Exception):
-    """The database can't be used. The message is one sentence for the operator."""
+    """The database can't be used. The exception's message is a sentence for the operator."""
 
 
 class Database:
     """A database that runs functions in transactions.
 
-    It is thread-safe, and connects when the first transaction begins.
+    Instances are thread-safe, and connect when the first transaction begins.
 
     :param where: a file path, a URL such as ``postgresql://host/name``, or ``memory``
     :param create: whether to create an SQLite file that doesn't exist
@@ -77,7 +77,7 @@ class Database:
             return work(connection)
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """Run `work`, commit, and return its result. On PostgreSQL, `work` may be retried."""
+        """Run `work`, commit, and return the result. On PostgreSQL, `work` may run repeatedly."""
         for attempt in range(1, MAX_ATTEMPTS + 1):
             try:
                 with (
@@ -100,8 +100,8 @@ class Database:
 class _Lock:
     """A lock that serializes this process's access to an SQLite database.
 
-    SQLite itself polls for its lock, so a writer may wait for seconds under load. This lock wakes
-    the next writer immediately.
+    SQLite polls for its own lock, so a writer may wait for seconds under load. This lock wakes the
+    next writer immediately.
     """
 
     def __init__(self) -> None:
@@ -116,11 +116,11 @@ class _Lock:
 
 
 class _Conflict(DatabaseError):
-    """PostgreSQL rolled back the transaction because of a conflict. It can be retried."""
+    """PostgreSQL rolled back the transaction because of a conflict. A retry may succeed."""
 
 
 def check_url(where: str) -> None:
-    """Raise DatabaseError unless `where` is a supported path or URL. Does not open the database."""
+    """Raise DatabaseError unless `where` is a supported path or URL. No database is opened."""
     _url(where)
 
 
@@ -134,7 +134,8 @@ def has_password(where: str) -> bool:
 def readable_errors(name: str, *kinds: type[SQLAlchemyError]) -> Iterator[None]:
     """Convert SQLAlchemy errors to DatabaseError, whose message omits the statement and values.
 
-    `kinds` defaults to errors of the database itself, because all others are bugs.
+    By default, `kinds` contains only errors of the database itself, because all other errors are
+    bugs.
     """
     try:
         yield
@@ -191,7 +192,7 @@ def _create_engine(url: URL) -> Engine:
 
 
 def _make_private(path: str, *, create: bool) -> None:
-    """Restrict the file to its owner. SQLite creates -wal and -shm files with the same mode."""
+    """Make a file accessible only to its owner. SQLite gives -wal and -shm files the same mode."""
     flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
     try:
         os.close(os.open(path, flags, 0o600))
@@ -217,6 +218,7 @@ def _configure_sqlite(connection: Any, _record: Any) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    # Writers lock first, because SQLite can't upgrade a snapshot after another transaction wrote.
+    # Writers take the lock first, because SQLite can't upgrade a snapshot after another transaction
+    # has written.
     immediate = connection.get_execution_options().get("immediate")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")

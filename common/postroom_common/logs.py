@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Logging to standard error, one line per event, as JSON or text.
+"""Logging to standard error as JSON or text, with one line per event.
 
-The extra `fields` of a record are added to its line. For exceptions, the type and the traceback are
+A record's extra `fields` are added to its line. For exceptions, the type and the traceback are
 logged, but not the message, which may quote values.
 """
 
@@ -42,7 +42,7 @@ def configure(*, program: str, style: str, level: str, redact: Redact = str) -> 
 
 
 def log_crashes(program: str) -> None:
-    """Log uncaught exceptions instead of printing a traceback, which contains their message."""
+    """Log uncaught exceptions instead of printing a traceback that contains their message."""
 
     def log(error: BaseException | None) -> None:
         logging.getLogger(program).critical("uncaught exception", exc_info=error)
@@ -68,7 +68,7 @@ class _Formatter(logging.Formatter):
 
 
 class JsonFormatter(_Formatter):
-    """Formats a record as a JSON object."""
+    """A formatter that writes each record as a JSON object."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return a record as one line of JSON."""
@@ -77,7 +77,7 @@ class JsonFormatter(_Formatter):
 
 
 class TextFormatter(_Formatter):
-    """Formats a record as a message followed by key=value pairs."""
+    """A formatter that writes each record as a message followed by key=value pairs."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return a record as one line of text."""

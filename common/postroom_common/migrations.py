@@ -33,7 +33,7 @@ class Schema:
     table: str
 
     def migrate(self, database: Database) -> None:
-        """Migrate a database, which may be empty, to this schema.
+        """Migrate a database to this schema. The database may be empty.
 
         Concurrent migrations wait for each other.
 
@@ -47,7 +47,7 @@ class Schema:
         return database.read(lambda connection: not inspect(connection).get_table_names())
 
     def check(self, database: Database) -> None:
-        """Raise DatabaseError, with the remedy, unless a database has this schema."""
+        """Raise a DatabaseError that states the remedy, unless a database has this schema."""
         with readable_errors(database.name, SQLAlchemyError):
             revision = database.read(self._revision)
         scripts = ScriptDirectory.from_config(self._config())
@@ -76,7 +76,7 @@ class Schema:
         return context.get_current_revision()
 
     def _config(self, connection: Connection | None = None) -> Config:
-        """Return Alembic's configuration, with the attributes that the migrations' env.py reads."""
+        """Return Alembic's configuration, including the attributes that env.py reads."""
         config = Config(attributes={"connection": connection, "version_table": self.table})
         config.set_main_option("script_location", self.location)
         return config

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Sphinx configuration of the docsite, which `tools/docsite.py` builds."""
+"""The Sphinx configuration for the docsite, which `tools/docsite.py` builds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ language = "en"
 extensions = ["myst_parser", "sphinx_antsibull_ext", "contents", "links", "pictures"]
 repository_url = f"{galaxy['repository']}/blob/main"
 
-# As on GitHub, every heading has an anchor, and pictures are fenced blocks.
+# As on GitHub, every heading gets an anchor, and diagrams are fenced `mermaid` blocks.
 myst_heading_anchors = 4
 myst_fence_as_directive = ["mermaid"]
 
@@ -31,5 +31,5 @@ html_title = f"{project} {version}"
 html_css_files = ["postroom.css"]
 html_copy_source = False
 html_use_index = False
-# Examples contain templates, placeholders and omitted output, which are not errors.
+# Don't warn about examples that contain templates, placeholders or omitted output.
 suppress_warnings = ["misc.highlighting_failure"]

@@ -4,5 +4,5 @@
 
 from __future__ import annotations
 
-# The API version in the OpenAPI document. The contract does not define one.
+# The API version in the OpenAPI document. The API contract does not define a version.
 __version__ = "1.0.0"

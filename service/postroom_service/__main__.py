@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The entry point of postroom-service. Names the extra to install if a package is missing."""
+"""The `postroom-service` entry point. If a package is missing, the error names the extra."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ class Service:
         return JSONResponse(dkim.records(key, **self._host_names))
 
     async def check_health(self, _request: Request) -> Response:
-        """GET /healthz. Queries the database and requires no token."""
+        """GET /healthz. The check queries the database and requires no token."""
         await self._transactions.read_long(lambda connection: connection.execute(text("SELECT 1")))
         return JSONResponse({"status": "ok"})
 
@@ -149,7 +149,7 @@ class Service:
     async def _read(
         self, request: Request, work: Callable[[Directory], T], *, long: bool = False
     ) -> T:
-        """Authenticate the request and run `work` for its caller, on the same snapshot."""
+        """Authenticate the request, and run `work` for the caller on the same snapshot."""
 
         def transaction(connection: Connection) -> T:
             return work(Directory(connection, _caller(connection, request).tenant_id))
@@ -164,7 +164,7 @@ class Service:
         )
 
     async def _write(self, caller: auth.Caller, work: Callable[[Directory], T]) -> T:
-        """Run `work` and commit it before returning."""
+        """Run `work`, and commit the transaction before returning."""
 
         def transaction(connection: Connection) -> T:
             auth.lock(connection, caller)
@@ -217,7 +217,7 @@ def _caller(connection: Connection, request: Request) -> auth.Caller:
 
 
 def _name(request: Request) -> str | None:
-    """Return the normalized name in the path, or None if it is invalid."""
+    """Return the normalized name in the path, or None if the name is invalid."""
     _refuse_parameters(request)
     (name,) = request.path_params.values()
     return names.any_name(name)
@@ -234,7 +234,7 @@ def _wanted_type(request: Request) -> str | None:
 
 
 def _refuse_parameters(request: Request, allowed: str | None = None) -> None:
-    """Reject unknown query parameters. A misspelled filter would otherwise return everything."""
+    """Reject unknown query parameters, because a misspelled filter would return everything."""
     unknown = sorted(set(request.query_params) - {allowed})
     if unknown:
         errors = [FieldError(f"?{name[:64]}", "Unknown query parameter.") for name in unknown[:20]]

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bearer tokens: shown once, stored as SHA-256 hashes, each bound to a tenant."""
+"""Bearer tokens, which are shown once, stored as SHA-256 hashes, and each bound to a tenant."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def ensure_tenant(connection: Connection, name: str) -> int:
 def create(
     connection: Connection, tenant: str, *, label: str = "", expires_days: float | None = None
 ) -> str:
-    """Create a token for a tenant and return it. Only its hash is stored."""
+    """Create a token for a tenant, store only the token's hash, and return the token."""
     text = PREFIX + secrets.token_urlsafe(32)
     now = int(time.time())
     row = {
@@ -78,7 +78,7 @@ def listing(connection: Connection) -> list[tuple[Any, ...]]:
 
 
 def revoke(connection: Connection, id: int) -> bool:
-    """Revoke a token. Return False if it does not exist."""
+    """Revoke a token, or return False if there is no such token."""
     revoked_at = func.coalesce(_token.revoked_at, int(time.time()))
     statement = update(tables.token).where(_token.id == id).values(revoked_at=revoked_at)
     return connection.execute(statement).rowcount > 0

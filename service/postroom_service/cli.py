@@ -266,7 +266,7 @@ def grant(database: str) -> None:
 @LOG_FORMAT
 @LOG_LEVEL
 def serve_mail(**options: Any) -> None:
-    """Run the daemon of a mail host, alongside Postfix and Dovecot."""
+    """Run a mail host's daemon, alongside Postfix and Dovecot."""
     from .mail_host.daemon import Daemon, Settings  # noqa: PLC0415 it needs the extra `mail`
 
     check_password(options["database"])
@@ -351,7 +351,7 @@ def list_tokens(database: str) -> None:
 @DATABASE
 @click.argument("id", type=int)
 def revoke(database: str, id: int) -> int:
-    """Revoke a token by its number in the output of list."""
+    """Revoke a token by the number that the list command shows."""
     with open_database(database) as opened:
         if opened.write(lambda connection: auth.revoke(connection, id)):
             return 0

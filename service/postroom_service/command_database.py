@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Opens the database for a command."""
+"""Open the database for a command."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from .store import SCHEMA
 def open_database(
     where: str, *, memory: bool = False, migrates: bool = False
 ) -> Iterator[Database]:
-    """Open a database and ensure that it has this version's schema.
+    """Open a database, and ensure that the database has this version's schema.
 
-    SQLite databases are migrated; PostgreSQL databases only if they are empty or `migrates` is set.
+    SQLite databases are always migrated. PostgreSQL databases are migrated only if they are empty
+    or `migrates` is set.
     """
     check_password(where)
     database = Database(where, memory=True)

@@ -32,7 +32,7 @@ class Row(NamedTuple):
 
 
 class Directory:
-    """One tenant's principals. Its methods expect normalized names and addresses."""
+    """One tenant's principals. All methods expect normalized names and addresses."""
 
     def __init__(self, connection: Connection, tenant_id: int) -> None:
         self._connection = connection
@@ -43,7 +43,7 @@ class Directory:
     def find(self, name: str | None) -> Row:
         """Return a principal, or raise a Problem (404).
 
-        The principals of other tenants are not found.
+        The principals of other tenants are treated as missing.
         """
         rows = self._execute(queries.FIND, name=name).all()
         if not rows:
@@ -61,7 +61,7 @@ class Directory:
         return _shape(row.kind, row.name, row.emails, row.members)
 
     def listing(self, kinds: Sequence[str]) -> list[Shape]:
-        """Return all principals of these kinds, oldest first, with a fixed number of queries."""
+        """Return all principals of these kinds, oldest first, using a fixed number of queries."""
         rows = self._execute(queries.LISTING, kinds=kinds).all()
         individuals = [kind for kind in kinds if kind != "domain"]
         emails = self._lists(queries.LISTING_EMAILS, individuals)
@@ -184,7 +184,7 @@ class Directory:
         )
 
     def delete(self, name: str | None) -> None:
-        """Delete a principal. A domain's addresses are deleted with it (ON DELETE CASCADE)."""
+        """Delete a principal. Deleting a domain also deletes its addresses (ON DELETE CASCADE)."""
         if self._execute(queries.DROP_PRINCIPAL, name=name).rowcount == 0:
             raise _not_found()
 
@@ -244,7 +244,7 @@ class Directory:
 
 
 def _shape(kind: str, name: str, emails: Sequence[str] = (), members: Sequence[str] = ()) -> Shape:
-    """Return a principal in the format of API responses, with only the fields of its kind."""
+    """Return a principal in the format of API responses, with only the fields that its kind has."""
     shape: Shape = {
         "id": name,
         "name": name,
@@ -274,7 +274,7 @@ def _places(field: str, addresses: Iterable[str]) -> Iterator[tuple[str, str]]:
 def _check_supported(field: str, addresses: Sequence[str], old: Collection[str]) -> None:
     """Raise a Problem for the first new address that mail servers can't handle.
 
-    The first release accepted such addresses, so existing ones remain valid.
+    The first release accepted unsupported addresses, so existing addresses remain valid.
     """
     for pointer, address in _places(field, addresses):
         code = None if address in old else names.unsupported(address)

@@ -30,7 +30,7 @@ class Key:
 
 
 def new_key() -> Key:
-    """Generate a key pair. This takes tens of milliseconds and releases the GIL."""
+    """Generate a key pair. The generation takes tens of milliseconds and releases the GIL."""
     private = rsa.generate_private_key(public_exponent=65537, key_size=KEY_BITS)
     pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     public = private.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)

@@ -29,7 +29,7 @@ KINDS = ("rate429", "error_before", "error_after", "reset_before", "reset_after"
 
 
 class FaultError(ValueError):
-    """The fault specification is invalid. The message gives the reason."""
+    """The fault specification is invalid. The exception's message states the reason."""
 
 
 def _latency(text: str) -> tuple[float, float]:
@@ -135,7 +135,7 @@ class Faults:
                 await _break_off(kept if fault == "truncate" else [], receive, send)
 
     def _draw(self) -> tuple[str | None, float, float]:
-        """Draw a fault or None, a delay, and a number from 0 to 1 for further choices."""
+        """Draw a random fault or None, a delay, and a number from 0 to 1 for further choices."""
         draw, wait = self._random.random(), self._random.uniform(*self._plan.latency)
         spin = self._random.random()
         bounds = itertools.accumulate(map(self._plan.chance, KINDS))
@@ -156,7 +156,10 @@ class Faults:
 
 
 async def _break_off(messages: list[Message], receive: Receive, send: Send) -> None:
-    """Send the headers and half of the body, then close. Without messages, reset the connection."""
+    """Send the headers and half of the body, then close the connection.
+
+    If there are no messages, reset the connection.
+    """
     # ASGI can't close a connection, but `receive` is a method of the uvicorn object that can.
     transport: asyncio.Transport = receive.__self__.transport  # type: ignore[attr-defined]
     if messages:

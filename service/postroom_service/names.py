@@ -3,7 +3,8 @@
 """Validation and normalization of domain names and email addresses.
 
 Normalized names are lower case, with domains as IDNA 2008 A-labels, so they can be compared as
-strings. Local parts must be ASCII dot-atoms (RFC 5321): no quoted strings, no SMTPUTF8.
+strings. Local parts must be ASCII dot-atoms (RFC 5321), so quoted strings and SMTPUTF8 addresses
+are invalid.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ UNSUPPORTED = {
 
 
 class InvalidName(ValueError):
-    """The name is invalid. The message gives the reason without repeating the name."""
+    """The name is invalid. The exception's message states the reason without repeating the name."""
 
 
 def domain(text: str) -> str:
@@ -84,7 +85,7 @@ def any_name(text: str) -> str | None:
 
 
 def unsupported(address: str) -> str | None:
-    """Return the error code for a valid but unsupported address, or None if it is supported."""
+    """Return the error code for an address that is valid but unsupported, or else None."""
     return next((code for code, form in UNSUPPORTED.items() if form.match(address)), None)
 
 

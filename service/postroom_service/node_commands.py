@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command groups `node` and `move`."""
+"""The `node` and `move` command groups."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def begin(database: str, address: str, target: str) -> None:
 @DATABASE
 @_ADDRESS
 def hold(database: str, address: str) -> None:
-    """End the sessions, and refuse logins and mail. Run this before you copy the last changes."""
+    """End sessions, and refuse logins and mail. Run this before you copy the last changes."""
     _change(database, lambda connection: nodes.hold(connection, address))
 
 
@@ -126,7 +126,7 @@ def finish(database: str, address: str) -> None:
 @DATABASE
 @_ADDRESS
 def cancel(database: str, address: str) -> None:
-    """Cancel a move. The mailbox stays on its node."""
+    """Cancel a move. The mailbox stays on its current node."""
     _change(database, lambda connection: nodes.cancel_move(connection, address))
 
 

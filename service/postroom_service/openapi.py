@@ -39,7 +39,7 @@ def _array(items: Node) -> Node:
 
 
 def _ref(*names: str) -> Node:
-    """Return a reference to a schema, or to exactly one of several."""
+    """Return a reference to a schema, or to exactly one of several schemas."""
     refs = [{"$ref": f"#/components/schemas/{name}"} for name in names]
     return refs[0] if len(refs) == 1 else {"oneOf": refs}
 

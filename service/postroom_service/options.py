@@ -78,7 +78,7 @@ def addresses(text: str) -> list[tuple[str, int]]:
 def option(
     name: str, default: Any = None, *, read: Callable[[str], Any] | None = None, **more: Any
 ) -> Callable[[Decorated], Decorated]:
-    """Declare an option that can also be set by an environment variable.
+    """Declare an option that can also be set with an environment variable.
 
     :param read: a function that parses the value, or raises ValueError if it is invalid
     """

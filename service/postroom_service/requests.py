@@ -42,7 +42,7 @@ class RequestLog:
         self._paths = paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle and log an HTTP request; pass other scopes through."""
+        """Handle and log an HTTP request, or pass other scopes through."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -69,7 +69,7 @@ class RequestLog:
 
 
 async def read_body(request: Request) -> bytes:
-    """Read the body, or raise a Problem if it is larger than MAX_BODY."""
+    """Read the request's body, or raise a Problem if the body is larger than MAX_BODY."""
     declared = request.headers.get("content-length", "0")
     if declared.isdecimal() and int(declared) > MAX_BODY:
         _too_large()

@@ -39,7 +39,7 @@ def _not_null(value: Any) -> Any:
 
 
 def _optional(schema: dict[str, Any]) -> None:
-    """Turn the schema of a nullable field into that of an optional field that can't be null."""
+    """Convert the schema of a nullable field to one for an optional field that can't be null."""
     schema |= schema.pop("anyOf")[0]
     del schema["default"]
 

@@ -30,7 +30,7 @@ log = logging.getLogger("postroom_service")
 
 
 class ServeError(Exception):
-    """The service can't start. The message is one sentence for the operator."""
+    """The service can't start. The exception's message is a sentence for the operator."""
 
 
 def serve(

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""From headers and DKIM signatures, for the embedded mail server and the milter.
+"""Handling of From headers and DKIM signatures, for the embedded mail server and the milter.
 
 A header is a (name, value) pair. The value is everything after the colon, including line breaks.
 """
@@ -48,7 +48,7 @@ class Malformed(Exception):
 
 
 def header_from(head: bytes) -> str:
-    """Return the address in the From header, or "" if mail programs could interpret it differently.
+    """Return the address in the From header, or "" if mail programs could read a different address.
 
     :param head: all headers, including line breaks
     """
@@ -121,7 +121,7 @@ def _key(private_pem: str) -> rsa.RSAPrivateKey:
 
 
 def _fold(tags: Sequence[str]) -> bytes:
-    """Join tags, folding between tags and after colons in the list of names."""
+    """Join tags, folding the header between tags, and after colons in the list of names."""
     lines = [""]
     for tag in tags:
         for part in re.findall(r"[^:]+:?", tag + ("" if tag == "b=" else ";")):

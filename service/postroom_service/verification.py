@@ -47,7 +47,7 @@ _VERIFY = (
 
 
 class VerificationError(Exception):
-    """DNS can't be queried. The message is one sentence for the operator."""
+    """DNS can't be queried. The exception's message is a sentence for the operator."""
 
 
 class Domain(NamedTuple):
@@ -61,7 +61,7 @@ class Domain(NamedTuple):
 
 
 class Verifier:
-    """Verifies domains by their DKIM records.
+    """A verifier of domains, which looks for their DKIM records in DNS.
 
     :param resolvers: the address and port of each resolver; None for the system's resolvers
     :raises VerificationError: if the system has no resolvers configured
@@ -99,7 +99,7 @@ class Verifier:
             await asyncio.sleep(INTERVAL)
 
     async def _check_due(self) -> None:
-        """Check the domains that are due. Older domains are checked less often."""
+        """Check all domains that are due. The older a domain is, the less often it is checked."""
         pending = await asyncio.to_thread(
             self._database.read,
             lambda connection: _domains(connection, _DOMAINS.where(_key.verified_at.is_(None))),
@@ -125,7 +125,7 @@ class Verifier:
             log.warning("%d DNS queries for domains failed", answered.count(False))
 
     async def verify(self, domain: Domain) -> bool:
-        """Return whether DNS has a domain's DKIM record, and mark the domain as verified if so.
+        """Return whether a domain's DKIM record is in DNS, and if so, mark the domain as verified.
 
         :raises VerificationError: if the DNS query fails
         """

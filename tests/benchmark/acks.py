@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The time until the bot acknowledges a command, and the number of commands per second.
+"""Measure how fast the bot acknowledges commands, and how many commands it handles per second.
 
 The bot, the mail service and the sender of the commands are separate processes. This process
 simulates Slack.
@@ -37,21 +37,22 @@ RATE = 50
 CONNECTIONS = 16
 WARMING_UP = 16
 LONGEST_ANSWER = 30.0
-#: The commands, in turn. The first one creates work for the worker; the last one opens a modal.
+#: The commands, sent in turn. `alias add` creates work for the worker; `password` opens a modal.
 TYPED = ("alias add {}", "status", "help", "password")
 #: Slack's own limit, and the project's goal for 99 % of the commands, in milliseconds.
 SLACKS_LIMIT = 3000.0
 GOAL = 100.0
 
-#: Sends a number of commands at a rate or over connections, and returns the total and each time.
+#: A function that sends commands at a fixed rate or over several connections.
+#: It returns the total time and each command's time.
 Type = Callable[[int, str, int], dict[str, Any]]
 
 
 def send(host: str, port: str, file: str, how: str, often: str) -> None:
     """Send the requests in a file, and print the total time and each request's time in seconds.
 
-    :param how: `rate` sends them at a rate; `connections` sends them one after another on each
-        connection
+    :param how: `rate` sends requests at a fixed rate; with `connections`, each connection sends
+        its requests one after another
     """
     requests = [base64.b64decode(text) for text in json.loads(Path(file).read_text("utf-8"))]
     each: list[float] = []
@@ -89,9 +90,9 @@ def crowd(folder: Path, database: str | None) -> Iterator[Type]:
     """Set up a company with a bot and people who type commands.
 
     :param database: a URL, or None for an SQLite file
-    :raises RuntimeError: at the end, if a command was lost or the fake Slack found a problem
+    :raises RuntimeError: if, at the end, a command was lost or the fake Slack found a problem
     """
-    # Triggers expire by this fixed clock, so that those created in advance remain valid.
+    # Triggers expire according to this fixed clock, so triggers created in advance remain valid.
     now = datetime.now(timezone.utc)
     with ExitStack() as stack:
         here = stack.enter_context(company(folder, clock=lambda: now))
@@ -137,7 +138,7 @@ def crowd(folder: Path, database: str | None) -> Iterator[Type]:
 
 
 def measure(_service: RunningService, folder: Path, items: int, rounds: int) -> list[Ratio]:
-    """Send commands at a rate, and then as fast as possible, with each available database."""
+    """Send commands at a fixed rate, and then as fast as possible, with each available database."""
     kinds: dict[str, str | None] = {"SQLite": None}
     count = COMMANDS_PER_ITEM * items
     ratios: list[Ratio] = []
@@ -157,7 +158,7 @@ def measure(_service: RunningService, folder: Path, items: int, rounds: int) -> 
 
 
 def _waits(name: str, rounds: list[list[float]]) -> Iterator[Ratio]:
-    """Yield the rows for commands that were sent at a rate, given each one's time in seconds."""
+    """Yield the rows for commands sent at a fixed rate, given each command's time in seconds."""
     waits = [sorted(seconds * 1000 for seconds in each) for each in rounds]
 
     def usual(percent: int) -> float:
@@ -170,7 +171,7 @@ def _waits(name: str, rounds: list[list[float]]) -> Iterator[Ratio]:
         ("99 in 100", usual(99), GOAL, 1.0),
         ("longest", max(all_waits), SLACKS_LIMIT, 1.0),
     ]:
-        # Commands are served concurrently, so a wait can't be converted to a rate.
+        # Commands are served concurrently, so a rate can't be calculated from this time.
         cost = (wait, limit, "acknowledgement", goal, "ms wait")
         yield Ratio(f"{name}: {what}", f"{limit:.0f} ms", *cost)
     late = sum(wait > SLACKS_LIMIT for wait in all_waits)

@@ -27,7 +27,7 @@ REASONS = {200: b"OK", 201: b"Created", 404: b"Not Found"}
 
 
 class Tenant:
-    """The principals, already encoded."""
+    """A tenant's principals, stored as encoded JSON."""
 
     def __init__(self) -> None:
         self._held: dict[str, bytes] = {}

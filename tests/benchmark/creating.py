@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Create a large tenant with `email_tenant` and in other ways, and check the unchanged tenant.
+"""Measure how long several tools take to create a large tenant, and to check it afterwards.
 
-The lower bound is measured with raw sockets that send prepared requests. Each way starts with a
-tenant that has one domain. The preparation is not included in the time.
+The lower bound is the time that raw sockets need to send prepared requests. Each tool starts with a
+tenant that contains one domain. Preparations are not included in the times.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ from ansible_collections.postroom.email.tests.support.site import Api
 MAILBOXES_PER_ITEM = 5
 AT_ONCE = (8, 32)
 CURLS = 8
-#: A loop of `uri` would take too long for all mailboxes, so it creates one of this many.
+#: A loop of `uri` would take too long for all mailboxes, so it creates only every 50th mailbox.
 URI_SHARE = 50
-#: Only this number of concurrent requests at this latency has goals.
+#: The goals apply only to this number of concurrent requests and this latency.
 WITH_GOALS = (32, LATENCY)
 REQUESTS_GOAL, PLAY_GOAL, CURL_GOAL, URI_GOAL = 1.15, 1.4, 0.8, 0.01
 
 
 def measure(service: RunningService, folder: Path, items: int, rounds: int) -> list[Ratio]:
-    """Create the same mailboxes in each way, in turn, on one server after the other."""
+    """Create the same mailboxes with each tool in turn, on one server after the other."""
     ratios = []
     with servers.with_and_without_latency(service, folder) as all_servers:
         for server in all_servers:
             count = items * MAILBOXES_PER_ITEM
             seconds = interleaved(rounds, _ways(server, folder / server.label, count))
             cost = {
-                # The time of an empty play is subtracted from that of each play.
+                # The duration of an empty play is subtracted from the duration of each play.
                 name: 1000
                 * (taken - seconds["empty"] * name.startswith(("play", "uri")))
                 / (len(range(0, count, URI_SHARE)) if name == "uri" else count)
@@ -59,7 +59,7 @@ def measure(service: RunningService, folder: Path, items: int, rounds: int) -> l
 
 
 def _ways(server: Server, folder: Path, count: int) -> dict[str, Timed]:
-    """Return the ways to create mailboxes, and an empty play."""
+    """Return the tools that create mailboxes, and an empty play."""
     plays = Plays(server.url, server.token, folder)
     domain = "creating.example"
     names = [f"user{number:06}@{domain}" for number in range(count)]
@@ -143,7 +143,7 @@ MOST_MEGABYTES = 120
 def measure_unchanged(
     service: RunningService, folder: Path, items: int, rounds: int
 ) -> list[Ratio]:
-    """Compare the check of an unchanged tenant with a `uri` task that gets the list."""
+    """Compare a check of an unchanged tenant with a `uri` task that fetches the list."""
     declared = tenants.definition(items * PRINCIPALS_PER_ITEM)
     ratios = []
     with servers.with_and_without_latency(service, folder) as all_servers:

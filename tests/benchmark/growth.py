@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The cost per principal, depending on the size of the tenant.
+"""Measure the cost per principal in tenants of different sizes.
 
 Planning sends no requests: a new process reads a definition and compares it with a tenant's
-contents. Applying creates everything on a server that does nothing.
+contents. Applying creates everything on a server that only stores what it receives.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from ansible_collections.postroom.email.tests.support.service import RunningServ
 PLANNED_PER_ITEM = (5, 50, 500)
 APPLIED_PER_ITEM = (5, 50)
 AT_ONCE = 8
-#: This size is planned first, so that imports are not measured.
+#: A tenant of this size is planned first, so that the measurement excludes imports.
 SMALL = 11
 GOAL = 1.2
 
@@ -70,7 +70,7 @@ def measure(_service: RunningService, folder: Path, items: int, rounds: int) -> 
 
 
 def _write(parent: Path, form: str, size: int) -> Path:
-    """Write a definition, and the contents of its tenant, which lacks every tenth principal."""
+    """Write a definition and a tenant's contents, which lack every tenth declared principal."""
     folder = parent / f"{form}-{size}"
     folder.mkdir(exist_ok=True)
     declared = tenants.definition(size)
@@ -82,7 +82,7 @@ def _write(parent: Path, form: str, size: int) -> Path:
 
 
 def plan(what: str, folder: str, small: str) -> None:
-    """Print the seconds, or the bytes of Python objects, that planning a folder's tenant takes."""
+    """Print how many seconds, or bytes of Python objects, it takes to plan a tenant."""
     for place in (Path(small), Path(folder)):
         (definition,) = place.glob("definition.*")
         passwords = json.loads(place.joinpath("passwords.json").read_text("utf-8"))
@@ -91,7 +91,7 @@ def plan(what: str, folder: str, small: str) -> None:
         if what == "bytes":
             tracemalloc.start()
         start = time.perf_counter()
-        # The module does all of this as well.
+        # The module takes the same steps.
         with without_garbage_collection():
             want = tenants.wanted(load(str(definition)), passwords)
             planned = plan_tenant(
@@ -119,7 +119,7 @@ def _applying(server: Server, size: int) -> Timed:
 
 
 def _milliseconds(rounds: int, things: dict[int, Timed]) -> dict[int, float]:
-    """Return the milliseconds per principal, by the number of principals."""
+    """Return the milliseconds per principal, keyed by the number of principals."""
     seconds = interleaved(rounds, {str(size): thing for size, thing in things.items()})
     return {size: seconds[str(size)] * 1000 / size for size in things}
 

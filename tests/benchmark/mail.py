@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The throughput of the mail host compared with static maps, and of its daemon with OpenDKIM.
+"""Compare the mail host with a host that uses static maps, and its daemon with OpenDKIM.
 
 Both hosts are containers with the same Postfix and Dovecot. The static host has the same settings,
 but uses hash maps, a passwd-file, OpenDKIM and Postfix's default process reuse. The mail host has
@@ -33,14 +33,14 @@ CONNECTIONS = 8
 MESSAGES_PER_ITEM = 2
 SIZE = 5000
 DELIVERY_SECONDS = 120.0
-#: Enough for all rounds. The limit remains enabled.
+#: A limit that is high enough for all rounds. Rate limiting remains enabled.
 RECIPIENTS_PER_HOUR = 1_000_000
-#: The throughput must be 90 % of the static host's for incoming mail, and 100 % of OpenDKIM's.
+#: Throughput goals: 90 % of the static host's for incoming mail, and 100 % of OpenDKIM's.
 INBOUND_GOAL, SIGNING_GOAL = 1 / 0.9, 1.0
 OPENDKIM_PORT = 588
 
 _MILTER = "unix:/run/postroom-mail/milter"
-# Debian's default. Over TCP, OpenDKIM waits 80 ms for acknowledgements with each message.
+# This is Debian's default. Over TCP, OpenDKIM would wait 80 ms for acknowledgements per message.
 _OPENDKIM_SOCKET = "/run/opendkim/opendkim.sock"
 _OPENDKIM = f"""
 Syslog yes
@@ -92,13 +92,13 @@ class Side:
         self._in_parallel(submit, messages, per_session)
 
     def empty(self) -> None:
-        """Remove all mail, because deliveries to mailboxes with more messages take longer."""
+        """Remove all mail, because delivery slows down as mailboxes fill."""
         users = "/tmp/users"  # noqa: S108 - on the host
         self.host.write(users, "\n".join(self._names))
         self.host.run("doveadm", "expunge", "-F", users, "mailbox", "INBOX", "all")
 
     def last_message(self) -> bytes:
-        """Return one of the messages that were delivered last."""
+        """Return one of the most recently delivered messages."""
         new = self._folder.glob("*/Maildir/new/*")
         return max(new, key=lambda path: path.stat().st_mtime).read_bytes()
 
@@ -157,7 +157,7 @@ def measure(_service: RunningService, folder: Path, items: int, rounds: int) -> 
 def all_sides(folder: Path) -> Iterator[dict[str, Side]]:
     """Build the mail host and the static host, with the same mailboxes.
 
-    :raises RuntimeError: one of them doesn't sign mail, or the role fails
+    :raises RuntimeError: if one of the hosts doesn't sign mail, or if the role fails
     """
     wheel = mail_host.build_wheel(folder)
     with (
@@ -206,7 +206,7 @@ def _build_static(static: debian.Host, ours: MailHost, names: list[str], folder:
     master = ours.host.run("cat", "/etc/postfix/master.cf")
     master = re.sub(r".*-o (max_use=1|cleanup_service_name=submission-cleanup)\n", "", master)
     master = master.replace(_MILTER, f"unix:{_OPENDKIM_SOCKET}")
-    # The mail host's milter also checks senders.
+    # The mail host's milter checks senders, so Postfix does this on the static host.
     login, check = "-o smtpd_sasl_auth_enable=yes", "reject_sender_login_mismatch"
     master = master.replace(login, f"{login}\n    -o smtpd_sender_restrictions={check}")
     static.write("/etc/postfix/master.cf", master)
@@ -285,7 +285,7 @@ def _content(sender: str, to: str) -> bytes:
 
 
 def _noted(name: str, side: Side, act: Callable[[Side], None]) -> Callable[[], float]:
-    """Return a timed action that also prints its time, because the rounds differ."""
+    """Return a timed action that also prints its duration, because it varies between rounds."""
     run = timed(functools.partial(act, side))
 
     def noted() -> float:

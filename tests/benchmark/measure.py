@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Ratios of times that are measured in turn.
+"""Calculate ratios of times that are measured in turn.
 
-The speed of a machine varies, so a time is never compared with one from another run. Each round
-measures everything once, and the median of all rounds counts.
+A machine's speed varies, so times from different runs are never compared. Each round measures each
+thing once, and the result is the median of all rounds.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Ratio:
 
     @property
     def verdict(self) -> str:
-        """The result of the comparison with the goal, or an empty string if there is no goal."""
+        """The result of the comparison with the goal, or an empty string if no goal is set."""
         return "" if self.goal is None else "pass" if self.ratio <= self.goal else "miss"
 
     def as_dict(self) -> dict[str, Any]:
@@ -67,6 +67,6 @@ def timed(action: Callable[[], object]) -> Timed:
 
 
 def interleaved(rounds: int, things: Mapping[str, Timed]) -> dict[str, float]:
-    """Measure everything in each round, and return the medians in seconds."""
+    """Measure each thing once per round, and return the medians in seconds."""
     taken = [{name: thing() for name, thing in things.items()} for _round in range(rounds)]
     return {name: statistics.median(each[name] for each in taken) for name in things}

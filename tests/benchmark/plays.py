@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Plays with loops of tasks against one server, whose address and token are in the environment."""
+"""Plays that run loops of tasks on a server. The environment contains its address and token."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ansible_collections.postroom.email.tests.support.site import Api
 Task = dict[str, Any]
 
 TENANT = "postroom.email.email_tenant"
-#: Runs in a small process, because the kernel's count starts with the parent's memory.
+#: This program is small, because the kernel starts counting at the parent's memory use.
 PEAK = """\
 import resource, subprocess, sys
 status = subprocess.run(sys.argv[2:]).returncode
@@ -45,7 +45,7 @@ class Play:
     def __call__(self, *wrapper: str) -> None:
         """Run the play.
 
-        :raises RuntimeError: a task failed or made an unexpected change
+        :raises RuntimeError: if a task failed or made an unexpected change
         """
         ansible = [sys.executable, "-m", "ansible", "playbook", str(self.playbook), *self.options]
         done = playbooks.run([*wrapper, *ansible], self.env, self.playbook.parent)

@@ -52,7 +52,7 @@ class Server(NamedTuple):
             api.clear()
 
     def fill(self, bodies: Sequence[dict[str, Any]]) -> None:
-        """Create principals, domains first."""
+        """Create principals, starting with the domains."""
         for are_domains, connections in ((True, 1), (False, SEEDING_CONNECTIONS)):
             chosen = [body for body in bodies if (body["type"] == "domain") is are_domains]
             send(self.url, shares(self.posts(chosen), connections))
@@ -69,7 +69,7 @@ class Server(NamedTuple):
 
 @contextlib.contextmanager
 def program(folder: Path, name: str, *arguments: str) -> Iterator[str]:
-    """Run a server from this folder, and yield its URL."""
+    """Run one of this directory's servers, and yield its URL."""
     folder.mkdir()
     folder.joinpath("token").touch()
     file = Path(__file__).with_name(name)
@@ -100,14 +100,14 @@ def with_and_without_latency(service: RunningService, folder: Path) -> Iterator[
 
 
 def shares(requests: Sequence[bytes], connections: int) -> list[Sequence[bytes]]:
-    """Distribute requests among connections."""
+    """Distribute requests over connections."""
     return [mine for number in range(connections) if (mine := requests[number::connections])]
 
 
 def send(url: str, shares_of_all: Sequence[Iterable[bytes]]) -> None:
     """Send requests over several connections, and read each response before the next request.
 
-    :raises RuntimeError: a response is not a success
+    :raises RuntimeError: if a response is not a success
     """
     parts = urlsplit(url)
     address = (str(parts.hostname), int(parts.port or 80))

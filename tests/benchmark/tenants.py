@@ -34,9 +34,9 @@ from ansible_collections.postroom.email.tests.benchmark.servers import Server
 #: The content of a definition file.
 Declared = dict[str, Any]
 
-# libyaml, if installed, takes a tenth of the time.
+# If libyaml is installed, writing YAML takes a tenth of the time.
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-#: Functions that write definition files, by file extension.
+#: Functions that write definition files, keyed by format.
 FORMATS: dict[str, Callable[[Declared], str]] = {
     "YAML": lambda declared: str(yaml.dump(declared, Dumper=_DUMPER)),
     "JSON": json.dumps,
@@ -95,7 +95,7 @@ def wanted(
 
 
 def applying(server: Server, declared: Declared, concurrency: int) -> Callable[[], object]:
-    """Return a function that applies a definition, read in advance, over new connections."""
+    """Return a function that applies an already loaded definition over new connections."""
     want = wanted(Source(None, declared), passwords(declared), concurrency)
 
     def apply() -> object:

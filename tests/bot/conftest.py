@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fixtures with the reference service, an empty database of each kind, and a fake clock."""
+"""Fixtures that provide the reference service, each kind of empty database, and a fake clock."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["direct", "postgresql_url", "service"]
 
 @pytest.fixture(scope="session")
 def postgresql_template(postgresql_url: str) -> Iterator[str]:
-    """Migrate one PostgreSQL database that all tests copy, and return its name."""
+    """Provide the name of a migrated PostgreSQL database, which all tests copy."""
     with fresh_database(postgresql_url) as url:
         migrate(url)
         yield url.partition("///")[2].partition("?")[0]
@@ -33,7 +33,7 @@ def postgresql_template(postgresql_url: str) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Migrate one SQLite file that all tests copy."""
+    """Provide a migrated SQLite file, which all tests copy."""
     path = tmp_path_factory.mktemp("template") / "bot.sqlite"
     migrate(str(path))
     return path
@@ -43,7 +43,7 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     scope="session", params=("sqlite", pytest.param("postgresql", marks=pytest.mark.full))
 )
 def backend(request: pytest.FixtureRequest) -> str:
-    """Provide the name of a kind of database."""
+    """Provide each kind of database in turn: `sqlite` or `postgresql`."""
     return str(request.param)
 
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""No secret appears anywhere, even with the log level debug and errors of all kinds."""
+"""No secret appears anywhere, even at the log level `debug` and with all kinds of errors."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ WORDS = (
 
 @dataclass
 class Stage:
-    """A running bot with its counterparts, and the folder that collects everything it produces.
+    """A running bot, the services that it talks to, and the directory that collects its output.
 
     :param mail: the recorder in front of the mail service
     :param automation: the recorder in front of AWX
@@ -80,14 +80,14 @@ class Stage:
         self.here.window(alice, "note")
 
     def use_requests(self) -> None:
-        """Let one request be approved and executed by AWX."""
+        """Have one request approved, and executed by AWX."""
         here = self.here
         here.alice.command("/email alias add by-command@example.com because I sell")
         here.bob.press(here.card_of(here.alice, "by-command@"), "request_approve")
         here.wait_told(here.alice, "by-command@", "Done")
 
     def make_passwords(self) -> None:
-        """Let two people create passwords: their own, and one that another person requested."""
+        """Have Alice create two passwords: one on her own, and one that Carol requested."""
         here = self.here
         here.alice.command("/email password")
         self._confirm(here.alice)
@@ -99,7 +99,7 @@ class Stage:
         self._confirm(here.alice)
 
     def have_services_echo(self) -> None:
-        """Let the mail service and AWX respond with errors that repeat everything they received."""
+        """Make the mail service and AWX respond with errors that repeat each request."""
         here, alice = self.here, self.here.alice
         for status in (401, 422, 500):
             with _echoing(self.mail, status, "PATCH"):
@@ -121,7 +121,7 @@ class Stage:
         here.wait_told(alice, "job-500@", "Done")
 
     def have_slack_fail(self) -> None:
-        """Let Slack fail and refuse calls."""
+        """Make Slack fail, and make it refuse calls."""
         here, alice, faults = self.here, self.here.alice, self.here.slack.faults
         for method in ("views.open", "response_url", "views.publish", "chat.postMessage"):
             faults.fail(method)
@@ -180,14 +180,14 @@ class Stage:
         return {what: where for what, where in found.items() if where}
 
     def _confirm(self, person: Person) -> None:
-        """Create a password as a person, and remember it."""
+        """Create a password in a person's name, and remember the password."""
         person.submit(self.here.window(person, "password_confirm"))
         self.passwords.append(password_in(self.here.window(person, "password_shown")))
 
 
 @pytest.fixture
 def stage(tmp_path: Path) -> Iterator[Stage]:
-    """Run the bot with its counterparts."""
+    """Run the bot together with the services that it talks to."""
     place, kept = tmp_path / "bot", tmp_path / "kept"
     for made in (place / "tmp", place / "home", kept):
         made.mkdir(parents=True)
@@ -213,7 +213,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
             "awx_remove_alias_template": 8,
             "awx_forwarder_template": 9,
         }
-        # The bot only writes to its own folder.
+        # Check that the bot writes only to its own directory.
         patch.setenv("HOME", str(place / "home"))
         patch.setenv("TMPDIR", str(place / "tmp"))
         running = running_bot(
@@ -244,7 +244,7 @@ def test_nothing_shows(stage: Stage) -> None:
     assert stage.bot.stop() == 0
     assert len(stage.passwords) == 2
     assert stage.leaks() == {}
-    # All places were searched: each contains a known word that is not secret.
+    # Check that all places were searched: each contains a known word that is not secret.
     words = {"processes": "--ready-file", "metrics": "errors_total", "readiness": "policy"}
     for name in ("slack", "commands", "automation", "living", *words):
         assert leaks([words.get(name, "by-command@example.com")], [stage.kept / name]), name
@@ -253,7 +253,7 @@ def test_nothing_shows(stage: Stage) -> None:
 
 @contextmanager
 def _echoing(spoiler: Recorder, status: int, part: str = "") -> Iterator[None]:
-    """Let a service respond with an error that repeats the request in several encodings."""
+    """Make a service respond with an error that repeats the request in several encodings."""
 
     def echo(request: Request) -> Reply:
         authorization = request.headers.get("authorization", "")
@@ -269,7 +269,7 @@ def _echoing(spoiler: Recorder, status: int, part: str = "") -> Iterator[None]:
 
 
 def _playing(here: Company) -> Play:
-    """Return a function that does the same as the playbook for an alias."""
+    """Return a function that makes the same change as the playbook for an alias."""
 
     def play(playbook: str, variables: Mapping[str, Any]) -> bool:
         assert playbook == "add_alias"

@@ -22,7 +22,7 @@ from postroom_common.database import Database
 
 
 class Scene:
-    """A workspace with Alice, a policy for it, and the bot's view of its people."""
+    """A workspace with Alice, the workspace's policy, and the bot's view of the people in it."""
 
     def __init__(self, slack: Workspace, database: Database, clock: Clock) -> None:
         self.slack = slack
@@ -34,7 +34,7 @@ class Scene:
         self.people = People(slack_api, database, clock, self.policy)
 
     def policy(self) -> Policy:
-        """Return the policy in force."""
+        """Return the current policy."""
         groups = {
             "admins": {"users": ["U99999999", self.alice.id]},
             "sales": {"usergroups": [self.usergroup]},
@@ -78,7 +78,7 @@ def test_a_changed_account_loses_its_mailbox_and_groups(
 
 
 def test_a_changed_address_has_to_cool_down(scene: Scene) -> None:
-    """Each change of an address restarts the cool-down, which does not affect a pinned mailbox."""
+    """Each change to an address restarts the cool-down, which does not affect a pinned mailbox."""
     assert scene.see().mailbox == "alice@example.com"
     for email in ("boss@example.com", "alice@example.com"):
         scene.slack.change_user(scene.alice, announce=False, email=email)
@@ -92,7 +92,7 @@ def test_a_changed_address_has_to_cool_down(scene: Scene) -> None:
 
 
 def test_responses_are_cached_for_a_minute(scene: Scene) -> None:
-    """Slack's responses are cached for a minute, unless a decision needs them."""
+    """Slack's responses are cached for a minute, but a decision fetches current data once."""
     calls = scene.slack.calls
     asked = [scene.see(fresh=False) for _ in range(3)]
     assert asked[0] == asked[2]
@@ -116,7 +116,7 @@ def test_responses_are_cached_for_a_minute(scene: Scene) -> None:
 def test_an_unknown_user_group_blocks_every_user(
     scene: Scene, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """An unknown user group blocks every user, because rules that deny it can't be applied."""
+    """An unknown user group blocks every user, because a rule that denies it can't be applied."""
     scene.usergroup = "S404"
     for minutes in (0, 30, 29, 1, 30):
         scene.clock.advance(minutes=minutes)
@@ -127,14 +127,14 @@ def test_an_unknown_user_group_blocks_every_user(
     assert len(logged) == 2
     assert "S404" in logged[0]
     assert "groups.*.usergroups" in logged[0]
-    # A missing scope does not make the group unknown.
+    # If a scope is missing, the group is not treated as unknown.
     scene.slack.grant("users:read", "users:read.email")
     with pytest.raises(SlackRejected, match="missing_scope"):
         scene.see()
 
 
 def test_the_owner_of_a_mailbox_is_found(scene: Scene) -> None:
-    """A mailbox's owner is found by the pinned mailbox or, without one, by the address in Slack."""
+    """A mailbox's owner is found by a pin in the policy or, without a pin, by the Slack address."""
     assert scene.owner_of("alice@example.com") == scene.see()
     assert scene.owner_of("nobody@example.com") is None
     guest = scene.slack.person("guest", email="guest@example.com", is_restricted=True)

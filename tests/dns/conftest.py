@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fixtures with the service, and a tenant with a domain whose zone is on a real name server."""
+"""Fixtures for the service, and for a tenant whose domain has its zone on a real name server."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["direct", "recorder", "service", "site"]
 
 @dataclass
 class Publisher:
-    """A tenant with a domain, and the name server of its zone."""
+    """A tenant with a domain, and the domain's name server."""
 
     site: Site
     stage: Stage
@@ -36,7 +36,7 @@ class Publisher:
             # Nothing listens on this address, so that no test sends queries to the Internet.
             "resolvers": [f"127.0.0.1:{free_port()}"],
             "tsig_name": KEY.name,
-            # A trailing newline, as in a file or a YAML block.
+            # Secrets in files or YAML blocks end with a newline, which must be ignored.
             "tsig_secret": f"{KEY.secret}\n",
             "ttl": 600,
         }
@@ -47,7 +47,7 @@ class Publisher:
 
 @pytest.fixture
 def publisher(site: Site, tmp_path: Path) -> Iterator[Publisher]:
-    """Return a tenant with one domain and its own name server."""
+    """Provide a tenant with one domain and a separate name server."""
     site.create(HOME)
     with stage_with(tmp_path, {HOME: ""}) as stage:
         yield Publisher(site, stage)

@@ -25,12 +25,12 @@ AWS_KEY, AWS_SECRET = "AKIAIOSFODNN7EXAMPLE", "aws-Kd83vXe0Rt62Lw9q"
 
 
 class Provider(NamedTuple):
-    """One provider with a zone.
+    """A DNS provider with one zone.
 
     :param variables: the role's variables that select the provider
     :param settings: environment variables for the role
     :param secret: a value that must never be printed
-    :param lookup: returns the records of a name and type, each as zone-file text, sorted
+    :param lookup: returns the records of a name and type as sorted zone-file text
     :param put: sets the records of a name and type, as another client would
     :param take_writes: returns the write requests since the last call; None if they can't be
         recorded
@@ -131,7 +131,7 @@ def route53(zone: str, folder: Path) -> Iterator[Provider]:
 
 @contextmanager
 def cloudflare(zone: str, folder: Path) -> Iterator[Provider]:
-    """Run a fake of Cloudflare behind a proxy, because clients insist on Cloudflare's host name."""
+    """Run a fake Cloudflare behind a proxy, because clients insist on Cloudflare's host name."""
     authority = Authority(folder)
     api = played_cloudflare.Cloudflare(zone)
     token = played_cloudflare.TOKEN
@@ -152,7 +152,7 @@ def hetzner(zone: str, folder: Path) -> Iterator[Provider]:
         yield Provider(zone, variables, settings, token, api.lookup, api.put, player.take_writes)
 
 
-#: The providers by the value of `dns_provider`.
+#: The providers, keyed by the value of `dns_provider`.
 PROVIDERS = {
     "rfc2136": rfc2136,
     "powerdns": powerdns_api,

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Helpers to run the role `dns` and to read what it publishes."""
+"""Helpers that run the `dns` role and read the records that it publishes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Run:
         self.words = " ".join(output.split())
         lines = [line for line in output.splitlines() if f'"msg": "{MARK}' in line]
         shown = [json.loads(f"{{{line}}}")["msg"].removeprefix(MARK) for line in lines]
-        #: The fact `dns_result` of each host.
+        #: Each host's `dns_result` fact.
         self.results: dict[str, dict[str, Any]] = {
             host: json.loads(result)
             for host, _is, result in (each.partition("=") for each in shown)
@@ -72,7 +72,7 @@ def run_role(
     settings: Mapping[str, str] | None = None,
     fails: bool = False,
 ) -> Run:
-    """Run the role for all hosts in one play, each with its variables."""
+    """Run the role for all hosts in one play, with each host's own variables."""
     access = {"POSTROOM_API_URL": service.url, "POSTROOM_API_TOKEN": service.token}
     env = environment(folder, **access, ANSIBLE_PIPELINING="true", **(settings or {}))
     inventory, playbook = folder / "inventory.json", folder / "playbook.yml"
@@ -107,7 +107,7 @@ def dkim_text(service: RunningService, domain: str) -> str:
 
 
 def joined(value: str) -> str:
-    """Return the text of one TXT value, whose strings must not contain escapes."""
+    """Join the strings of one TXT value, which must not contain escapes."""
     strings = value.split('"')[1::2]
     assert all(len(string) <= 255 for string in strings), strings
     return "".join(strings)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""BIND behind a gate that counts, delays and loses updates, and a fake clock for waits."""
+"""A BIND server behind a gate that counts, delays and loses updates, and a fake clock for waits."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ SPF = f"v=spf1 {INCLUDE} ~all"
 MX = ("10 mail.example.net.",)
 
 
-#: Text that is as long as a key of 2,048 bits, so that it needs two strings.
+#: Text as long as a 2,048-bit key, which needs two strings.
 _KEY = base64.b64encode(b"".join(hashlib.sha256(bytes([n])).digest() for n in range(10))[:294])
 DKIM = f"v=DKIM1; k=rsa; p={_KEY.decode()}"
-#: The same text as the name server stores it.
+#: The text of the DKIM record as the name server stores it.
 DKIM_HELD = (f'"{DKIM[:255]}" "{DKIM[255:]}"',)
 
 
@@ -84,7 +84,7 @@ def records_of(domain: str, include: str = INCLUDE) -> RequiredRecords:
 
 
 def no_answer(_name: str, _kind: str) -> tuple[str, ...] | None:
-    """Fail every look-up outside of the name server."""
+    """Fail every look-up that is not sent to the name server."""
     return None
 
 
@@ -93,9 +93,9 @@ class Gate:
     """A relay for messages to a name server.
 
     :param before_update: called before an update is relayed
-    :param lost_answers: the number of next updates that are applied but not answered
-    :param lost_updates: the number of next updates that never arrive
-    :param is_silent: whether nothing is answered
+    :param lost_answers: how many of the next updates are applied but not answered
+    :param lost_updates: how many of the next updates never arrive
+    :param is_silent: whether all messages go unanswered
     """
 
     server: BindServer
@@ -159,7 +159,7 @@ class Stage:
         )
 
     def held(self, domain: str = HOME) -> dict[str, tuple[str, ...]]:
-        """Return what the name server stores at the names of a domain's records."""
+        """Return the name server's records at the names of a domain's required records."""
         return {
             "MX": self.bind.lookup(domain, "MX"),
             "TXT": self.bind.lookup(domain, "TXT"),
@@ -179,7 +179,7 @@ def stage_with(place: Path, zones: dict[str, Zone | str]) -> Iterator[Stage]:
 def zone(
     domain: str, *more: str, mx: str = MX[0], spf: str = SPF, dkim: str = as_rdata(txt(DKIM))
 ) -> str:
-    """Return the lines of a zone with the required or other records.
+    """Return the lines of a zone that contains the required records or the given ones.
 
     :param mx: the MX values, separated by semicolons
     :param dkim: the data of the DKIM record, or an empty string for no record
@@ -200,7 +200,7 @@ def asked_of(
 def seen(
     domain: str, *nameservers: object, resolvers: tuple[object, ...] = (), seconds: float = SECONDS
 ) -> Verification:
-    """Verify a domain at these servers."""
+    """Verify a domain's records at the given servers."""
     return verify(records_of(domain), asked_of(*nameservers, resolvers=resolvers, seconds=seconds))
 
 
@@ -216,9 +216,9 @@ def shortfall(verification: Verification) -> str:
 
 @dataclass
 class Play:
-    """A clock that advances when the wait sleeps.
+    """A clock that advances only when the wait sleeps.
 
-    :param acts: functions to call, one in each pause
+    :param acts: functions, one of which is called in each pause
     """
 
     acts: list[Callable[[], object]] = field(default_factory=list)
@@ -244,7 +244,7 @@ class Play:
         *,
         beside: bool = False,
     ) -> Verification:
-        """Wait for a domain's records at these servers."""
+        """Wait for a domain's records at the given servers."""
         waiting = Waiting(
             seconds, self.lines.append, lambda: self.now, self.sleep, lambda: self.rng, beside
         )

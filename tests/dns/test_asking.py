@@ -34,7 +34,7 @@ FOUND = (Mx(10, "mail.example.net"),)
 
 
 def asked(habit: habits.Habit, *, timeout: float = 2.0, recursive: bool = False) -> Answer:
-    """Query a server with this habit for the MX records of example.com."""
+    """Query a server with the given habit for the MX records of example.com."""
     with misbehaving({("example.com", "MX"): habit}) as server:
         at = Server("ns1.example.com", server.address, server.port)
         return query(at, "example.com", "MX", timeout=timeout, recursive=recursive)
@@ -56,7 +56,7 @@ def asked(habit: habits.Habit, *, timeout: float = 2.0, recursive: bool = False)
     ],
 )
 def test_the_right_answer_is_found_among_others(habit: habits.Habit) -> None:
-    """The valid answer is found despite bad ones, with retries, over TCP or without EDNS."""
+    """A valid answer is found despite bad answers, by retrying, using TCP or omitting EDNS."""
     found = asked(habit)
     assert (found.kind, found.detail, found.values, found.ttl) == ("answered", "", FOUND, 3600)
 
@@ -88,7 +88,7 @@ def test_the_right_answer_is_found_among_others(habit: habits.Habit) -> None:
     ],
 )
 def test_a_bad_answer_is_never_an_empty_answer(kind: str, words: str, habit: habits.Habit) -> None:
-    """Each failure has its own kind, and none of them reports missing records."""
+    """Each failure has its own kind, and no failure is reported as missing records."""
     found = asked(habit, timeout=QUICK)
     assert (found.kind, found.values) == (kind, ())
     assert words in found.detail
@@ -117,7 +117,7 @@ def test_servers_that_do_not_listen() -> None:
     ],
 )
 def test_an_empty_answer_counts_in_the_zone_of_the_name(zone: str, soa: str, kind: str) -> None:
-    """An empty answer only counts if it comes from the zone of the queried name."""
+    """An empty answer counts only if it comes from the zone of the queried name."""
     with misbehaving({("*", "*"): habits.nothing_there("NXDOMAIN", soa=soa)}) as server:
         at = Server("", server.address, server.port)
         found = query(at, "mail.sub.example.com", "MX", timeout=2, zone=zone)
@@ -134,12 +134,12 @@ def test_an_empty_answer_counts_in_the_zone_of_the_name(zone: str, soa: str, kin
     ],
 )
 def test_resolvers_need_no_authority(habit: habits.Habit, kind: str) -> None:
-    """A resolver's answer counts without the AA flag, unless it is only a referral."""
+    """A resolver's answer counts even without the AA flag, unless it is only a referral."""
     assert asked(habit, recursive=True).kind == kind
 
 
 def test_flags_of_a_question() -> None:
-    """Authoritative servers are not asked to recurse, and the EDNS payload size is safe."""
+    """Authoritative servers are queried without recursion and with a safe EDNS payload size."""
     with misbehaving({("*", "*"): RIGHT}) as server:
         at = Server("", server.address, server.port)
         query(at, "example.com", "MX", timeout=2)
@@ -212,7 +212,7 @@ TEXT = f"""
 """
 TOP = f'example NS ns1.{ZONE}.\nthere TXT "something"'
 SERVERS = [
-    Server("ns4.gone.test", ""),  # has no address
+    Server("ns4.gone.test", ""),  # this host has no address
     Server(f"ns1.{ZONE}", "127.0.0.1"),
     Server(f"ns1.{ZONE}", "192.0.2.1"),
     Server(f"ns2.{ZONE}", "127.0.0.2"),
@@ -235,12 +235,12 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Resolvers]:
 
 
 def resolvers(*servers: bind.BindServer | BadServer, timeout: float = 5.0) -> Resolvers:
-    """Return a client for these resolvers."""
+    """Return a client for the given resolvers."""
     return Resolvers([Server("", server.address, server.port) for server in servers], timeout)
 
 
 def test_look_ups(world: Resolvers) -> None:
-    """Look-ups find texts, hosts, addresses and names, also behind an alias."""
+    """Look-ups return texts, hosts, addresses and names, even behind an alias."""
     texts = ("one text", "two")
     expected = {
         (f"text.{ZONE}", "TXT"): texts,
@@ -270,7 +270,7 @@ def test_look_ups(world: Resolvers) -> None:
     ],
 )
 def test_what_a_resolver_means(habit: habits.Habit, kind: str) -> None:
-    """Only a failure that disappears when checks are disabled counts as a DNSSEC failure."""
+    """A failure counts as a DNSSEC failure only if it disappears when validation is disabled."""
     with misbehaving({("*", "*"): habit}) as server:
         client = resolvers(server, timeout=0.4)
         (found,) = client.all_answers("example.com", "MX")
@@ -282,7 +282,7 @@ def test_what_a_resolver_means(habit: habits.Habit, kind: str) -> None:
 
 
 def test_a_resolver_that_fails_is_asked_last() -> None:
-    """A failing resolver costs its timeout once, and is queried last from then on."""
+    """A failing resolver delays queries by its timeout only once, and is then queried last."""
     with (
         misbehaving({("*", "*"): habits.silent}) as dead,
         misbehaving(
@@ -303,21 +303,21 @@ def test_a_resolver_that_fails_is_asked_last() -> None:
 
 
 def test_the_servers_of_a_name(world: Resolvers) -> None:
-    """Each reachable address of each server of the closest zone is found once."""
+    """Each reachable address of the closest zone's name servers is found once."""
     for name in (ZONE, f"selector._domainkey.{ZONE}", f"www.{ZONE}"):
         zone, servers = servers_of(name, world)
         assert (zone, sorted(servers)) == (ZONE, sorted(SERVERS))
     deep = f"deep.{ZONE}"
     expected = deep, (Server(f"ns1.{deep}", "127.0.0.1"),)
     assert servers_of(f"x._domainkey.{deep}", world) == expected
-    # Within a company, a zone's name may have only one label.
+    # A company's internal zone may have a name of only one label.
     assert servers_of("there.test", world)[0] == "test"
     with pytest.raises(NameServerError, match=r"Register the domain .* option nameservers"):
         servers_of("selector._domainkey.free.test", world)
 
 
 def test_servers_given_as_options(world: Resolvers) -> None:
-    """Servers in options keep their ports, and a host without addresses is reported."""
+    """Servers given as options keep their ports, and a host without addresses is reported."""
     given = [
         Server("", "192.0.2.7", 5353),
         Server(f"ns2.{ZONE}", "", 5353),
@@ -356,7 +356,7 @@ SOA = habits.answer("ns1.example.test. hostmaster.example.test. 1 2 3 4 5")
 def test_servers_that_cannot_be_found(
     answers: dict[tuple[str, str], habits.Habit], words: str
 ) -> None:
-    """The error names the zone, and the resolver's failure or the lack of NS records."""
+    """The error names the zone, and says whether the resolver failed or NS records are missing."""
     with misbehaving(answers) as server, pytest.raises(NameServerError) as caught:
         servers_of(ZONE, resolvers(server, timeout=0.4))
     assert str(caught.value).startswith(f"The name servers of {ZONE} could not be found (")

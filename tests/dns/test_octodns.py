@@ -21,7 +21,7 @@ from ansible_collections.postroom.email.tests.support.recordsets import DOMAIN, 
 
 @pytest.mark.filterwarnings("ignore:YamlProvider. escaped_semicolons:DeprecationWarning")
 def test_octodns_loads_the_records(tmp_path: Path) -> None:
-    """The YAML provider of octoDNS loads the output with its default settings."""
+    """The YAML provider of octoDNS loads the module's output with default settings."""
     records = (
         DnsRecord("MX", "@", "mail.example.net", 10),
         DnsRecord("TXT", "@", SPF),

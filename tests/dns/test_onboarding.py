@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The playbook `onboard_domain` and the DNS guide, with a real name server."""
+"""The `onboard_domain` playbook and the DNS guide, with a real name server."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ GRANTS = re.compile(r"^\s*(grant .*;)$", re.MULTILINE)
 
 @pytest.fixture
 def desk(recorder: Recorder, service: RunningService, tmp_path: Path) -> Desk:
-    """Return a folder in which playbooks are run."""
+    """Provide a directory for running playbooks."""
     return Desk(tmp_path, recorder.url, service.token)
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[bind.BindServer]:
-    """Run a name server that has the domains, one of them with other records."""
+    """Run a name server that hosts the domains, one of which already has records."""
     theirs = '@ TXT "v=spf1 mx -all"'
     with bind.running(tmp_path, {ONE: "", TWO: theirs, PASTED: ""}, keys=[KEY]) as server:
         yield server
 
 
 def changed(run: Run) -> dict[str, int]:
-    """Return the number of changes on each host of a successful run."""
+    """Return the number of changes that a successful run made on each host."""
     assert run.status == 0, run.output
     recaps = {line.split()[0]: read_recap(line) for line in run.output.splitlines() if line}
     return {host: recap.changed for host, recap in recaps.items() if recap is not None}
@@ -78,7 +78,7 @@ def test_domains_of_an_inventory(
 
 
 def test_one_domain(desk: Desk, server: bind.BindServer) -> None:
-    """A domain can be given as a variable, or as a host of the inventory plugin."""
+    """A domain can be given as a variable, or as a host from the inventory plugin."""
     asked = {"dns_nameservers": [str(server)], "dns_resolvers": [str(server)]}
     done = desk.play("onboard_domain", mail_domain=f" {PASTED}\n", **asked)
     assert done.status == 0, done.output
@@ -113,7 +113,7 @@ def test_mistakes_change_nothing(
 
 
 def test_the_guide_does_what_it_says(tmp_path: Path) -> None:
-    """With the guide's key and rules, its playbook changes only the domain's own records."""
+    """With the guide's key and rules, the playbook changes only the domain's own records."""
     zone = bind.Zone("@ TXT theirs", policy="\n".join(GRANTS.findall(GUIDE.read_text("utf-8"))))
     folder, key = tmp_path / "desk", bind.new_key("mail-records")
     folder.mkdir()

@@ -57,14 +57,14 @@ def until(condition: Callable[[], bool], output: Callable[[], str]) -> None:
 
 @pytest.fixture
 def parity(publisher: Publisher, tmp_path: Path) -> parity_runs.Stage:
-    """Return a stage that runs playbooks in both ways."""
+    """Provide a stage that runs playbooks in Ansible's worker and as modules."""
     folder = tmp_path / "parity"
     folder.mkdir()
     return parity_runs.Stage(folder, publisher.site, variables(publisher))
 
 
 def test_both_ways_give_the_same(parity: parity_runs.Stage, publisher: Publisher) -> None:
-    """Both ways have the same results, diffs and failures, and check mode predicts the changes."""
+    """Tasks have the same results in the worker and as modules, and check mode predicts changes."""
     here, modules = parity.both(PLAYBOOKS / "parity.yml")
     assert here.results == modules.results
     assert here.shown == modules.shown
@@ -78,7 +78,7 @@ def test_both_ways_give_the_same(parity: parity_runs.Stage, publisher: Publisher
         assert results[first]["changed"]
         assert not results[again]["changed"]
     assert results["Foretell the end"]["changes"] == results["Withdraw"]["changes"]
-    # Each way sends two updates, and no records are left.
+    # Each run sends two updates and leaves no records.
     assert publisher.stage.gate.updates == 4
     assert not any(publisher.stage.held().values())
 
@@ -87,7 +87,7 @@ def test_both_ways_give_the_same(parity: parity_runs.Stage, publisher: Publisher
 def canary(
     publisher: Publisher, service: RunningService, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[canary_stage.Stage]:
-    """Return a stage for playbooks that must not reveal their secrets."""
+    """Provide a stage for playbooks that must not reveal their secrets."""
     stage = canary_stage.Stage(tmp_path_factory.mktemp("stage"), service, service)
     publisher.site.create("other.example")
     with misbehaving({("*", "*"): silent}) as mute:
@@ -98,7 +98,7 @@ def canary(
 
 @pytest.mark.parametrize("settings", [{}, OFF], ids=["in process", "as modules"])
 def test_no_secret_is_shown(settings: dict[str, str], canary: canary_stage.Stage) -> None:
-    """The output at -vvvv, the diffs, events, log and files contain no secret, whatever fails."""
+    """Whatever fails, no secret is in the output at -vvvv, the diffs, events, log or files."""
     played = canary.play(str(PLAYBOOKS / "canary.yml"), **settings)
     assert played.status == 0, played.output
     way = " POSTROOM_IN_PROCESS is off" if settings else " runs in process "
@@ -157,9 +157,9 @@ class Play:
 
 @pytest.fixture
 def start(publisher: Publisher, tmp_path: Path) -> Iterator[Callable[..., Play]]:
-    """Start plays, and kill those that are still running at the end.
+    """Provide a function that starts plays, and kill all remaining plays at the end.
 
-    Their workers end with them.
+    A play's workers end when the play is killed.
     """
     plays: list[Play] = []
 
@@ -190,7 +190,7 @@ def test_waiting_shows_its_progress(
 
 
 def test_waiting_ends_with_ansible(start: Callable[..., Play]) -> None:
-    """A wait ends in the worker if Ansible is killed."""
+    """A wait in Ansible's worker ends if Ansible is killed."""
     play = start()
     play.until(lambda: PROGRESS.search(play.output()))
     (worker,) = map(int, PROCESS.findall(play.output()))

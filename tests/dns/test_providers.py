@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The role `dns` at each provider, with the collections that contain the modules."""
+"""The `dns` role at each provider, with the collections that contain the providers' modules."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ THEIRS = ((THEIR_MX,), tuple(sorted((THEIR_SPF, THEIR_TEXT))), ())
 
 
 def exchange_key(service: RunningService, domain: str) -> None:
-    """Replace a domain's DKIM key with one of 4,096 bits."""
+    """Replace a domain's DKIM key with a 4,096-bit key."""
     public = rsa.generate_private_key(public_exponent=65537, key_size=4096).public_key()
     text = base64.b64encode(public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo))
     statement = (
@@ -49,13 +49,13 @@ def exchange_key(service: RunningService, domain: str) -> None:
 
 
 def held(provider: Provider, domain: str) -> tuple[tuple[str, ...], ...]:
-    """Return a provider's MX, TXT and DKIM records of a domain."""
+    """Return a domain's MX, TXT and DKIM records at a provider."""
     names = ((domain, "MX"), (domain, "TXT"), (f"service._domainkey.{domain}", "TXT"))
     return tuple(provider.lookup(*name) for name in names)
 
 
 def written(name: str) -> str:
-    """Return a provider's zone name in capitals and with a non-ASCII letter."""
+    """Return a provider's zone name with capital letters and a non-ASCII letter."""
     return f"B\u00fccher-{name}.EXAMPLE"
 
 
@@ -75,7 +75,7 @@ class World:
             register(service, zone, f"barred.{zone}", f"full.{zone}")
             exchange_key(service, zone)
             provider.put(zone, "MX", THEIR_MX)
-            # At Cloudflare, texts that were entered long ago have no quotes.
+            # Cloudflare returns texts without quotes if they were entered long ago.
             spf = THEIR_SPF.strip('"') if name == "cloudflare" else THEIR_SPF
             provider.put(zone, "TXT", spf, THEIR_TEXT)
 
@@ -83,12 +83,12 @@ class World:
         """Return the role's variables for a provider."""
         provider = self.providers[name]
         ours = {"dns_provider": name, "dns_domains": [written(name)], "dns_wait_timeout": 20}
-        # If the provider answers no queries, no server does.
+        # No resolver answers at this address, so only the provider's own servers can answer.
         ours["dns_resolvers"] = ["127.0.0.1:1"]
         return {**ours, "dns_verify": provider.answers, **provider.variables, **more}
 
     def run(self, *options: str, writes: bool = True, **more: Any) -> Run:
-        """Run the role at all providers, and assert that it only writes where it may."""
+        """Run the role at all providers, and assert that it writes only if writes are allowed."""
         for provider in self.providers.values():
             if provider.take_writes:
                 provider.take_writes()
@@ -99,9 +99,9 @@ class World:
         return run
 
     def run_barred(self) -> Run:
-        """Run the role for domains in cases that the owner has to decide.
+        """Run the role for domains whose records require the owner's decision.
 
-        The additional host ``full`` is in the zone at Cloudflare and has no room for more text.
+        At Cloudflare, the additional host ``full`` has a domain with no room for more text.
         """
         hosts = {}
         for name, provider in self.providers.items():
@@ -127,13 +127,13 @@ def assert_published(service: RunningService, run: Run, name: str, provider: Pro
     (result,) = run.results[name].values()
     assert result["stage"] == ("created" if provider.answers else None)
     if provider.answers:
-        # The role waits for the service's records, not for the removal of other mail servers.
+        # The role waits for the service's records, but not for the removal of other mail servers.
         statuses = [record["status"] for record in result["records"]]
         assert statuses == ["conflict", "match", "match"]
 
 
 def test_each_provider(service: RunningService, tmp_path: Path) -> None:
-    """Publishing and withdrawing work at all providers and keep the records of other clients."""
+    """Publishing and withdrawing work at all providers and keep other clients' records."""
     with ExitStack() as stack:
         world = World(service, tmp_path, stack)
         would = world.run("--check", "--diff", "-vvv", writes=False)
@@ -178,7 +178,7 @@ def test_each_provider(service: RunningService, tmp_path: Path) -> None:
 def test_collections() -> None:
     """The README and the execution environment list the collection versions that the tests use.
 
-    The session `dns` uses the oldest supported collections, and `dns-current` the current ones.
+    The `dns` session uses the oldest supported collections, and `dns-current` the current ones.
     """
     row = re.compile(r"^\| `\w+` \| `([\w.]+)` \| ([\d.]+) to (\d+)\.x \|", re.MULTILINE)
     supported = row.findall(repository.read("roles/dns/README.md"))

@@ -51,7 +51,7 @@ own TXT "other"
 NOTHING: dict[str, tuple[str, ...]] = {"MX": (), "TXT": (), "DKIM": ()}
 ALL = [f"{HOME} MX", f"{HOME} TXT", f"{SELECTOR}.{HOME} TXT"]
 ELSEWHERE = "keys.elsewhere.example"
-# Short enough to fit into one string.
+# These terms are short enough for an SPF record to fit into one string.
 MAILERS = [f"include:s{number}.test" for number in range(11)]
 QUICK = 1.0
 
@@ -99,7 +99,7 @@ def names(changes: Iterable[SetChange]) -> list[tuple[str, str]]:
 
 
 def test_other_records_stay(stage: Stage) -> None:
-    """Other clients' records stay unchanged, byte by byte, and SPF records are merged."""
+    """Other clients' records stay unchanged, byte for byte, and SPF records are merged."""
     before = stage.held("full.example")
     done = stage.publish(records_of("full.example"))
     held = stage.held("full.example")
@@ -135,7 +135,7 @@ def test_what_cannot_be_published(
 
 
 def test_keys_in_another_zone(stage: Stage) -> None:
-    """Keys in a separate zone get their own update, and a failure reports what was done before."""
+    """Keys in another zone are updated separately, and a failure reports the completed changes."""
     stage.publish(records_of("split.example"))
     assert stage.gate.updates == 2
     assert stage.held("split.example") == everything()
@@ -149,7 +149,7 @@ def test_keys_in_another_zone(stage: Stage) -> None:
 
 
 def test_eight_writers_at_once(stage: Stage) -> None:
-    """Eight concurrent writers lose none of each other's records, even within one SPF record."""
+    """Eight concurrent writers never lose each other's records, even within one SPF record."""
     domains = [f"d{number}.{HOME}" for number in range(8)]
     includes = [f"include:spf{number}.example.net" for number in range(8)]
     with ThreadPoolExecutor(8) as pool:
@@ -205,7 +205,7 @@ def test_a_silent_server(stage: Stage, sent: bool) -> None:
 
 
 def test_another_writer_is_faster(stage: Stage) -> None:
-    """After a concurrent write, the update is merged again, up to a limit."""
+    """If another client writes first, the update is merged again, a limited number of times."""
 
     def once() -> None:
         stage.gate.before_update = lambda: None
@@ -231,7 +231,7 @@ def test_another_writer_is_faster(stage: Stage) -> None:
 
 
 def test_a_key_behind_aliases_of_the_zone(stage: Stage) -> None:
-    """A key behind aliases of the same zone counts as published, and is never changed."""
+    """A key behind aliases in the same zone counts as published, and is never changed."""
     alias = f"{SELECTOR}.{HOME}. 60 CNAME"
     chain = [f"one.{HOME}. 60 CNAME two.{HOME}.", f"two.{HOME}. 60 TXT {DKIM_HELD[0]}"]
     stage.bind.change(HOME, add=[f"{alias} one.{HOME}.", *chain])
@@ -266,7 +266,7 @@ def test_a_key_behind_an_alias_of_another_zone(stage: Stage) -> None:
 
 
 def test_what_a_merged_spf_record_costs(stage: Stage) -> None:
-    """A merge that causes an eleventh look-up is refused, unless the record already had more."""
+    """A merge that exceeds ten look-ups is refused, unless the record already did so before."""
     ask = Resolvers([Server("", stage.bind.address, stage.bind.port)], 5.0).confirmed_texts
 
     def own(domain: str, *terms: str) -> tuple[str, ...]:
@@ -282,7 +282,7 @@ def test_what_a_merged_spf_record_costs(stage: Stage) -> None:
     (warning,) = own(f"twelve.{HOME}", *MAILERS)
     assert "Receivers reject" in warning
     assert stage.held(f"twelve.{HOME}")["TXT"] == spf(*MAILERS, INCLUDE, "-all")
-    # The same without resolvers.
+    # Without resolvers, the look-ups can't be counted.
     stage.bind.change(HOME, add=[f'{HOME}. 60 TXT "v=spf1 mx {MAILERS[0]} -all"'])
     (warning,) = stage.publish(records_of(HOME)).plan.warnings
     assert "could not be counted" in warning
@@ -293,7 +293,7 @@ def test_what_a_merged_spf_record_costs(stage: Stage) -> None:
     "domain", ["new.wild.example", "a.new.wild.example", "new.aliases.example"]
 )
 def test_a_wildcard_holds_no_records_of_a_name(domain: str, stage: Stage) -> None:
-    """A wildcard's records are not merged and prevent nothing, and reappear after a withdrawal."""
+    """A wildcard's records are neither merged nor an obstacle, and reappear after a withdrawal."""
     before = stage.held(domain)
     done = stage.publish(records_of(domain))
     assert [change.action for change in done.plan.changes] == ["create"] * 3
@@ -306,7 +306,7 @@ def test_a_wildcard_holds_no_records_of_a_name(domain: str, stage: Stage) -> Non
 
 
 def test_names_that_a_wildcard_does_not_cover(stage: Stage) -> None:
-    """Names that exist themselves keep their own records, even if they equal the wildcard's."""
+    """Names that exist keep their own records, even if these match the wildcard's records."""
     stage.publish(records_of("wild.example"))
     assert stage.held("wild.example") == {**everything(), "TXT": spf(INCLUDE, "-all")}
     stage.publish(records_of("own.wild.example"))
@@ -320,7 +320,7 @@ def test_names_that_a_wildcard_does_not_cover(stage: Stage) -> None:
 
 
 def test_records_by_a_wildcard_end(stage: Stage) -> None:
-    """A warning predicts that publishing hides a wildcard's records."""
+    """A warning says that publishing will hide a wildcard's records."""
     domain = "shop.wild.example"
     (warning,) = stage.publish(records_of(domain), dry_run=True).plan.warnings
     assert warning.startswith(f"{domain} gets MX and TXT records from a wildcard")
@@ -350,7 +350,7 @@ def test_records_by_a_wildcard_end(stage: Stage) -> None:
 def test_keys_that_are_kept_elsewhere(
     stage: Stage, domain: str, record: str, remedies: list[str]
 ) -> None:
-    """A key behind a DNAME or NS record counts, and the message names that record."""
+    """A key behind a DNAME or NS record counts as published, and the message names that record."""
     with pytest.raises(errors.Refused) as caught:
         stage.publish(records_of(domain))
     assert [words for words in remedies if words not in str(caught.value)] == []
@@ -370,7 +370,7 @@ def test_keys_that_are_kept_elsewhere(
 
 @pytest.mark.parametrize("zone", ["hosts.example", "aliases.example"])
 def test_addresses_by_a_wildcard_end(zone: str, stage: Stage) -> None:
-    """A warning predicts once that publishing hides the addresses from a wildcard."""
+    """A single warning says that publishing will hide the addresses from a wildcard."""
     domain = f"shop.{zone}"
     predicted = stage.publish(records_of(domain), dry_run=True).plan
     (warning,) = predicted.warnings

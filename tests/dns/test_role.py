@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The output of the role `dns` without a provider, its errors and its documentation."""
+"""The `dns` role's output without a provider, its errors and its documentation."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ZONE_TEXT = '@ MX 20 backup.example.net.\n@ TXT "v=spf1 mx -all"\n@ TXT "other"'
 
 
 def test_without_a_provider(service: RunningService, tmp_path: Path) -> None:
-    """Without a provider, the role prints the records to add, merged with the current ones."""
+    """Without a provider, the role prints the records to add, merged with the current records."""
     register(service, DOMAIN)
     key = dkim_text(service, DOMAIN)
     with powerdns.running(tmp_path, {DOMAIN: ZONE_TEXT}) as server, misbehaving(SILENT) as silent:
@@ -81,7 +81,7 @@ def test_without_a_provider(service: RunningService, tmp_path: Path) -> None:
     ]
     stages = {host: run.results[host][DOMAIN]["stage"] for host in paste}
     assert stages == {"looked": "created", "silent": "created", "blind": None, "back": None}
-    # No server returned the TXT records, so the output asks to add this line, not to replace.
+    # No server returned the TXT records, so the output says to add this line, not to replace one.
     silent_lines = paste["silent"]
     replaced = silent_lines.index(
         f"{DOMAIN}.                    3600 IN MX  30 backup.example.net."
@@ -101,7 +101,7 @@ def test_without_a_provider(service: RunningService, tmp_path: Path) -> None:
 
 
 def test_errors(service: RunningService, tmp_path: Path) -> None:
-    """Each error names the variable and the remedy, and none reveals a key, valid or not."""
+    """Each error names the variable and the remedy, and no error reveals a key, valid or not."""
     register(service, UNSERVED, "torn.example", "dear.example")
     key, nowhere = "pdns-Ay72kQx0Vb9sTe4m", "http://127.0.0.1:9"
     other = {
@@ -174,7 +174,7 @@ def test_errors(service: RunningService, tmp_path: Path) -> None:
 
 
 def test_documentation() -> None:
-    """The README lists every key of the result."""
+    """The README lists every key of the role's result."""
     text = (ROLE / "README.md").read_text("utf-8")
     table = text.partition("## Result")[2].partition("## Providers")[0]
     *_tasks, last = yaml.safe_load((ROLE / "tasks/publish.yml").read_text("utf-8"))

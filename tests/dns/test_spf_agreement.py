@@ -29,7 +29,7 @@ DOMAIN, SERVICE = "owner.example", "ours.example"
 #: Addresses that no record lists, with a reverse name that resolves to them.
 STRANGERS = {"A": "203.0.113.77", "AAAA": "2001:db8:ffff::77"}
 STRANGER = "stranger.test"
-#: Senders in the service's networks, in the owner's, in both and in neither.
+#: Senders in the service's networks, in the owner's networks, in both and in neither.
 SENDERS = (
     *("198.51.100.1", "198.51.100.9", "198.51.100.12", "192.0.2.1", "192.0.2.7", "192.0.2.70"),
     *("192.0.2.200", "203.0.113.77", "2001:db8:5e::1", "2001:db8:5e:1::1", "2001:db8:a::1"),
@@ -74,7 +74,7 @@ Check = Callable[[Zone, str, str], Result]
 
 @pytest.fixture
 def check(monkeypatch: pytest.MonkeyPatch) -> Check:
-    """Return a function that lets pyspf check a record for a sender, using a zone."""
+    """Provide a function that checks a record for a sender with pyspf and a given zone."""
 
     def run(zone: Zone, text: str, sender: str) -> Result:
         def answer(name: str, kind: str, *_rest: object) -> list[tuple[tuple[str, str], Any]]:
@@ -99,7 +99,7 @@ def check(monkeypatch: pytest.MonkeyPatch) -> Check:
 
 
 def chance_of(kind: str, number: int) -> Random:
-    """Return the random number generator of one case."""
+    """Return the random number generator for one case."""
     return Random(f"{kind} {number}")  # noqa: S311 - the same in every run
 
 
@@ -178,7 +178,7 @@ def test_what_a_merged_record_says(check: Check) -> None:
     assert min(outcome[result] for result in ("pass", "fail", "softfail", "neutral")) > OWNERS // 5
 
 
-#: The terms of a maze. None of them lists the strangers.
+#: The terms of a maze. No term matches the strangers.
 COSTLY = (
     *("a", "a:both.example/24", "a:Both.Example.", "a:%{o}", "mx:mail.example", "mx:ten.example"),
     *("ptr", "ptr:both.example", "ip4:192.0.2.0/24", "ip6:2001:db8::/40", "a:four.example"),
@@ -188,7 +188,7 @@ ASTRAY = ("text.example", "no.example", "two.example", "wrong.example")
 
 
 def maze(number: int) -> tuple[str, Zone]:
-    """Return a record whose cost is worth counting, and a zone with everything it refers to.
+    """Return a record with a complex cost, and a zone with everything that the record refers to.
 
     Some names don't exist, some have addresses of only one family, some records are invalid, and a
     few form a loop.
@@ -251,7 +251,7 @@ def cause_of(result: Result) -> str:
 
 
 def causes_of(cost: lookups.Cost) -> set[str]:
-    """Return our reasons why receivers give up."""
+    """Return the reasons why, by our count, receivers give up."""
     causes = {
         "lookups": cost.lookups > lookups.MAX_LOOKUPS,
         "voids": cost.voids > lookups.MAX_VOIDS,

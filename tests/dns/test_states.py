@@ -90,7 +90,7 @@ def test_check_mode_and_idempotence(
 
 
 def test_verified(publisher: Publisher, site: Site) -> None:
-    """The state `verified` reports problems without failing, and sends one GET to the service."""
+    """The `verified` state reports problems without failing, and sends one GET to the service."""
     assert statuses(publisher.run("verified")) == ["missing"] * 3
     put_other_records(publisher)
     found = publisher.run("verified")
@@ -131,7 +131,7 @@ def test_waiting_in_vain(publisher: Publisher, tmp_path: Path) -> None:
 
 
 def test_waiting_with_a_rival_mail_server(publisher: Publisher) -> None:
-    """The option `wait_for` controls whether the wait includes the removal of other servers."""
+    """The `wait_for` option controls whether the wait includes the removal of other servers."""
     publisher.stage.bind.change(HOME, add=[f"{HOME}. 60 {RIVAL}"])
     presence = publisher.run("present", wait=True, wait_timeout=30)
     assert statuses(presence) == ["conflict", "match", "match"]
@@ -145,7 +145,7 @@ def test_waiting_with_a_rival_mail_server(publisher: Publisher) -> None:
 
 
 def test_failures_at_the_name_server(publisher: Publisher) -> None:
-    """Each failure has its own kind, in check mode as well, and no result contains a secret."""
+    """Each failure has its own kind, even in check mode, and no result contains a secret."""
     stranger = new_key("mail")
     nowhere = f"127.0.0.1:{free_port()}"
     cases: list[tuple[str, dict[str, Any]]] = [
@@ -166,9 +166,9 @@ def test_failures_at_the_name_server(publisher: Publisher) -> None:
 
 @pytest.fixture
 def primary(tmp_path: Path) -> Iterator[tuple[Gate, str]]:
-    """Run a name server on port 53, where delegations point, and provide a resolver for it."""
+    """Run a name server on port 53, as delegations require, and provide a resolver for it."""
     address = address_with_ports(53)
-    # The primary has a second address, on which nothing listens and which is not in an NS record.
+    # The primary's second address has no listening server, and no NS record leads to it.
     zone = (
         "@ IN SOA primary hostmaster 1 3600 600 86400 60\n@ NS ns1\n"
         f"ns1 A {address}\nprimary A {address}\nprimary A 127.53.255.254"
@@ -183,7 +183,7 @@ def primary(tmp_path: Path) -> Iterator[tuple[Gate, str]]:
 def test_the_primary_takes_the_update(
     named: dict[str, str], primary: tuple[Gate, str], site: Site
 ) -> None:
-    """The primary server is found from the SOA record, or by its name in the option."""
+    """The primary server is found through the SOA record, or by the name in the option."""
     gate, resolver = primary
     site.create(HOME)
     options: dict[str, Any] = {"tsig_name": KEY.name, "tsig_secret": KEY.secret, **named}

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Signed updates of a real BIND, and of servers that refuse, fail or send bad answers."""
+"""Signed updates to a real BIND, and to servers that refuse, fail or send bad answers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ KEY = bind.new_key("mail")
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[bind.BindServer]:
-    """Run a primary server with a key that may change everything, and one that may not."""
+    """Run a primary server with two unrestricted keys and a restricted key."""
     keys = [KEY, bind.new_key("limited"), bind.new_key("mail512", "hmac-sha512")]
     zones: dict[str, bind.Zone | str] = {ZONE: bind.Zone(TEXT, policy=POLICY), f"deep.{ZONE}": ""}
     with bind.running(tmp_path_factory.mktemp("bind"), zones, keys=keys) as running:
@@ -57,12 +57,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[bind.BindServer
 
 @pytest.fixture
 def name(request: pytest.FixtureRequest) -> str:
-    """Return a name that no other test uses."""
+    """Provide a name that no other test uses."""
     return f"n{abs(hash(request.node.name)):x}.{ZONE}"
 
 
 def updater(server: bind.BindServer, key: str = "mail", **changes: str) -> UpdateServer:
-    """Return a client that uses one of the server's keys, or a changed one."""
+    """Return a client that uses one of the server's keys, or an altered copy of that key."""
     parts = {**server.keys[key]._asdict(), **changes}
     return UpdateServer([Server("", server.address, server.port)], TsigKey(**parts), 5.0)
 
@@ -73,7 +73,7 @@ def record_set(name: str, *values: Mx | Txt, ttl: int = 3600) -> RecordSet:
 
 
 def held(client: UpdateServer, name: str, kind: str) -> RecordSet | None:
-    """Return the record set on a server."""
+    """Return a record set that the server stores."""
     found = client.read(name, kind)
     return RecordSet(name, kind, found.ttl or 0, found.values) if found.values else None
 
@@ -81,7 +81,7 @@ def held(client: UpdateServer, name: str, kind: str) -> RecordSet | None:
 def swap(
     client: UpdateServer, name: str, *changes: tuple[RecordSet | None, RecordSet | None]
 ) -> None:
-    """Make changes in the zone of a name."""
+    """Apply changes in the zone that contains a name."""
     client.update(client.zone_of(name), changes)
 
 
@@ -109,7 +109,7 @@ def test_sets_are_created_changed_and_deleted(server: bind.BindServer, name: str
 
 
 def test_other_records_stay_to_the_byte(server: bind.BindServer, name: str) -> None:
-    """Texts of other programs stay identical, byte by byte."""
+    """Other programs' TXT records stay identical, byte for byte."""
     odd = Txt((bytes(range(128)), b"", bytes(range(128, 256)), b'"\\;', b"x" * 255))
     client = updater(server)
     swap(client, name, (None, record_set(name, odd)), (None, record_set(name, Mx(0, ""))))
@@ -170,7 +170,7 @@ def test_a_concurrent_creation_stops_the_whole_update(
 
 
 def test_a_key_with_few_rights(server: bind.BindServer, name: str) -> None:
-    """A key with limited rights changes what it may, and a refusal names the key and records."""
+    """A restricted key can make permitted changes, and a refusal names the key and records."""
     limited = updater(server, "limited")
     key_name = f"{name.partition('.')[0]}._domainkey.{ZONE}"
     dkim = record_set(key_name, txt("v=DKIM1; p="))
@@ -205,7 +205,7 @@ def test_a_wrong_key_is_refused_at_the_first_question(
 
 
 def test_the_zone_of_a_name(server: bind.BindServer, tmp_path: Path) -> None:
-    """The server's closest zone is found, and names in zones of other servers are refused."""
+    """The closest zone on the server is found, and names in zones of other servers are refused."""
     client = updater(server)
     for name in (ZONE, f"a.b.{ZONE}", f"www.{ZONE}", f"EXAMPLE.{ZONE}"):
         assert client.zone_of(name) == ZONE
@@ -229,7 +229,7 @@ def test_the_zone_of_a_name(server: bind.BindServer, tmp_path: Path) -> None:
 def signed(
     rcode: str = "NOERROR", *, key: bind.TsigKey | None = KEY, error: int = 0
 ) -> habits.Habit:
-    """Send a signed empty answer of an authoritative server.
+    """Send an empty answer as an authoritative server, with a signature.
 
     :param key: the key to sign with, or None for no signature
     :param error: a TSIG error code
@@ -249,7 +249,7 @@ def signed(
 
 
 def failure(habit: habits.Habit, action: Callable[[UpdateServer], Any]) -> Any:
-    """Return the error that an action raises at a server with this habit."""
+    """Return the error that an action raises if the server has the given habit."""
     with misbehaving({("*", "*"): habit}) as server:
         client = UpdateServer([Server("", server.address, server.port)], TsigKey(*KEY), 0.4)
         with pytest.raises(errors.NameServerError) as caught:
@@ -283,7 +283,7 @@ def read(client: UpdateServer) -> None:
 def test_only_a_whole_signed_answer_counts(
     habit: habits.Habit, action: Callable[[UpdateServer], None], words: str
 ) -> None:
-    """Unless the answer is complete and signed, the outcome is unknown."""
+    """Unless the answer is complete and signed, the outcome is reported as unknown."""
     error = failure(habit, action)
     assert isinstance(error, errors.NoAnswer)
     assert words in str(error)
@@ -312,7 +312,7 @@ def test_refusals(habit: habits.Habit, kind: type[errors.NameServerError], words
 
 
 def test_a_failing_server_has_not_nothing() -> None:
-    """A server's failure, or an answer without a zone, does not count as an empty answer."""
+    """A server failure, or an answer without a zone, does not count as an empty answer."""
     for habit in (signed("SERVFAIL"), signed()):
         assert type(failure(habit, read)) is errors.NameServerError
 

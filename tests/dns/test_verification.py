@@ -92,7 +92,7 @@ class Scene(NamedTuple):
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    """Run both.
+    """Run both servers.
 
     The resolver has the right DS record for one zone and a wrong one for another.
     """
@@ -134,7 +134,7 @@ def test_a_conflict_is_reported_of_its_record_only(scene: Scene) -> None:
 
 
 def test_aliases(scene: Scene) -> None:
-    """A domain that is an alias is a conflict, but a key may be behind an alias."""
+    """A domain that is an alias causes a conflict, but a key may be behind an alias."""
     shop = seen("shop.alias.example", scene.authority)
     assert statuses(shop) == ["conflict", "conflict", "missing"]
     assert shop.aliases == {"shop.alias.example": "shops.example.org"}
@@ -166,7 +166,7 @@ def test_a_wildcard_is_no_record_of_the_name(scene: Scene) -> None:
 
 
 def test_authorities_that_disagree(scene: Scene, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """If servers disagree, the remedy names the one that is out of date."""
+    """If servers disagree, the remedy names the server that is out of date."""
     old = {"plain.example": zone("plain.example", mx="5 old.example.org.")}
     with running(tmp_path_factory.mktemp("old"), old) as behind:
         verification = seen("plain.example", scene.authority, behind)
@@ -178,7 +178,7 @@ def test_authorities_that_disagree(scene: Scene, tmp_path_factory: pytest.TempPa
 
 
 def test_dnssec(scene: Scene) -> None:
-    """A signed domain becomes active, and with a wrong DS record every record is in conflict."""
+    """A signed domain becomes active, but with a wrong DS record, every record is in conflict."""
     signed = seen("signed.example", scene.authority, resolvers=(scene.resolver,))
     assert (statuses(signed), signed.stage, signed.advice) == (MATCH, "active", ())
     bogus = seen("bogus.example", scene.authority, resolvers=(scene.resolver,))
@@ -189,7 +189,7 @@ def test_dnssec(scene: Scene) -> None:
 
 
 def test_conflicts_that_only_resolvers_see_are_waited_for(scene: Scene) -> None:
-    """A wait continues during conflicts that only resolvers see, and reports them at its end."""
+    """A wait continues despite conflicts that only resolvers see, and finally reports them."""
     home = "fixed.example"
 
     def fix() -> None:
@@ -204,7 +204,7 @@ def test_conflicts_that_only_resolvers_see_are_waited_for(scene: Scene) -> None:
 
 
 def test_a_stale_resolver_delays_active(scene: Scene) -> None:
-    """A stale resolver delays the stage active, but the records match."""
+    """A stale resolver delays the `active` stage, but the records match."""
     stale = {
         ("*", "MX"): habits.nothing_there(soa="plain.example"),
         ("*", "*"): habits.relay(scene.resolver.address, scene.resolver.port),
@@ -246,7 +246,7 @@ def test_a_resolver_that_fails(scene: Scene) -> None:
     """If a resolver fails, the records are still verified, but SPF look-ups are not counted."""
     with misbehaving({("*", "*"): habits.silent}) as bad:
         verification = seen("signed.example", scene.authority, resolvers=(bad,), seconds=2.0)
-        # Without an authoritative server nothing is known.
+        # Without an authoritative server, nothing is known about the records.
         lost = seen("signed.example", resolvers=(bad,), seconds=0.4)
     assert (statuses(verification), verification.stage) == (MATCH, "published")
     assert verification.advice == ()
@@ -279,7 +279,7 @@ RIGHT = {
 
 
 def test_bad_servers_hide_nothing_and_add_nothing(scene: Scene) -> None:
-    """Bad servers alone make all records unknown, and they don't hide a good server's records."""
+    """Bad servers alone make all records unknown, but they don't hide a good server's records."""
     with contextlib.ExitStack() as stack:
         bad = [stack.enter_context(misbehaving({("*", "*"): habit})) for habit in BAD]
         for server in bad:
@@ -294,7 +294,7 @@ def test_bad_servers_hide_nothing_and_add_nothing(scene: Scene) -> None:
 
 
 def test_each_question_is_answered_on_its_own() -> None:
-    """Each query is independent: a failure does not affect the other records."""
+    """A failed query does not affect the verdict on other records."""
     cut = {question: habits.truncated(habit) for question, habit in RIGHT.items()}
     with misbehaving(cut) as server:
         assert statuses(seen(HOME, server)) == MATCH
@@ -312,7 +312,7 @@ CHANGES = st.lists(st.tuples(st.integers(2, 400), st.integers(1, 255)), min_size
 
 def test_any_bytes_come_to_a_verdict() -> None:
     """No answer raises an exception, and an unreadable answer never counts as a missing record."""
-    # Bits to flip, by position, or bytes that follow the query's ID.
+    # Bits to flip, with their positions, or the bytes after the query's ID.
     spoilt: list[tuple[int, int]] | bytes = []
 
     def changed(wire: bytes) -> bytes:
@@ -372,7 +372,7 @@ def test_progress_is_reported(scene: Scene) -> None:
     [(1.0, [1, 2, 4, 8, 16, 30, 30, 9]), (0.0, [0.5, 1, 2, 4, 8, 15, 15, 15, 15, 15, 9.5])],
 )
 def test_pauses_grow_and_end_with_the_time(rng: float, pauses: list[float]) -> None:
-    """Pauses grow from one second to thirty, and end with the time limit."""
+    """Pauses grow from one second to thirty, and the last pause ends at the time limit."""
     with misbehaving({}) as server:
         play = Play(rng=rng)
         verification = play.wait(HOMES[1], server, seconds=100)
@@ -383,7 +383,7 @@ def test_pauses_grow_and_end_with_the_time(rng: float, pauses: list[float]) -> N
 
 
 def test_unknown_records_are_waited_for(scene: Scene) -> None:
-    """A wait continues while a server refuses, because that says nothing about the records."""
+    """A wait continues while a server refuses queries, because a refusal proves nothing."""
     home = HOMES[2]
     scene.authority.change(home, add=lines(home))
     with misbehaving({("*", "*"): habits.refused}) as server:
@@ -395,7 +395,7 @@ def test_unknown_records_are_waited_for(scene: Scene) -> None:
 
 
 def test_an_interrupt_ends_the_wait() -> None:
-    """An interrupt ends the wait, both in a pause and during queries."""
+    """An interrupt ends the wait, both during a pause and during queries."""
 
     def interrupt() -> None:
         raise KeyboardInterrupt

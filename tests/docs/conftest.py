@@ -18,7 +18,7 @@ __all__ = ["service"]
 
 @pytest.fixture
 def tenant(service: RunningService) -> Iterator[Api]:
-    """Return an empty tenant."""
+    """Provide an empty tenant."""
     with contextlib.closing(Api(service.url, service.token)) as api:
         api.clear()
         yield api

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Run the examples in a module's documentation, and compare the results with it."""
+"""Run the examples in a module's documentation, and compare the results with what it documents."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SECRETS = {
         "carol@example.com": "Quokka-examples-2/carol",
     },
 }
-# Files that the examples read from the playbook's folder.
+# Files that the examples read from the playbook's directory.
 FILES = {
     "mail/tenant.yml": {
         "domains": ["example.com"],
@@ -50,7 +50,7 @@ def texts(module: str) -> dict[str, Any]:
 def _play_of(
     module: str, results: Path, options: Mapping[str, Any], variables: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return a play that runs a module's examples and writes their results, by task, to a file."""
+    """Return a play that runs a module's examples and writes each task's results to a file."""
     tasks = texts(module)["EXAMPLES"]
     for number, task in enumerate(tasks):
         task.setdefault("register", f"result_{number}")
@@ -83,9 +83,9 @@ def run_examples(
     options: Mapping[str, Any] | None = None,
     variables: Mapping[str, Any] | None = None,
 ) -> playbooks.Run:
-    """Run a module's examples in a folder.
+    """Run a module's examples in a directory.
 
-    :param options: options that replace those of the examples, in each task
+    :param options: options that replace the examples' own options in each task
     :param variables: variables that the examples use, besides `SECRETS`
     """
     playbook = folder / "examples.yml"
@@ -102,7 +102,7 @@ def run_examples(
 
 
 def assert_as_documented(module: str, run: playbooks.Run, folder: Path) -> None:
-    """Fail unless the examples succeed, return what is documented and print no password."""
+    """Assert that the examples succeed, return the documented values and print no password."""
     assert run.status == 0, run.output
     assert "WARNING" not in run.output
     assert "Quokka" not in run.output

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Run the commands of a guide in docs/, in order, in one folder and on one tenant.
+"""Run the commands in a guide in docs/, in order, in one directory and with one tenant.
 
-A block of `text` shows lines of the previous commands' output, in order. `...` stands for omitted
-lines. A command must fail if the text shows a failure, and only then.
+A `text` block shows lines from the output of the preceding commands, in order. `...` stands for
+omitted lines. A command must fail if the block shows a failure, and must succeed otherwise.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ansible_collections.postroom.email.tests.support.service import RunningServ
 
 ADDRESSES = ("https://mail.example.net", "http://127.0.0.1:8025")
 TOKEN = "the-token-of-your-tenant"
-#: The folder in which the README's readers work.
+#: The directory in which the README's readers work.
 HOME = "~/mail"
 NOWHERE: Mapping[str, str] = MappingProxyType({})
 FAILURE = re.compile(r"^fatal:|\bfailed=[1-9]", re.MULTILINE)
 
 
 def missing(shown: str, output: str) -> str | None:
-    """Return the first shown line that is missing in the output, in this order."""
+    """Return the first shown line that the output lacks or contains in a different order."""
     lines = iter(line.rstrip() for line in output.splitlines())
     wanted = [line.rstrip() for line in shown.splitlines()]
     return next((w for w in wanted if w not in ("", "...") and w not in lines), None)
@@ -40,7 +40,7 @@ def write_program(file: Path, command: str) -> None:
 
 
 class Reader:
-    """Follows guides in a folder with the README's `account.yml`.
+    """A reader who follows guides in a directory that contains the README's `account.yml`.
 
     :param places: replacements for addresses and secrets in the guides
     :param variables: additional environment variables
@@ -70,7 +70,7 @@ class Reader:
         (self._folder / name).write_text(text, "utf-8")
 
     def install(self, name: str, command: str) -> None:
-        """Add a program that runs a command with its arguments to the beginning of PATH."""
+        """Install a program, first in PATH, that passes its arguments to a command."""
         self._programs.mkdir(exist_ok=True)
         write_program(self._programs / name, f'{command} "$@"')
 
@@ -81,7 +81,7 @@ class Reader:
         return playbooks.Run(run.status, run.output.replace(str(self._folder), HOME))
 
     def follow(self, guide: Path) -> None:
-        """Save a guide's files, and run its commands. None of them may print the password."""
+        """Save a guide's files and run its commands. No command may print the password."""
         blocks = readme.all_blocks(guide)
         for block, after in pairwise([*blocks, readme.Block("end", "", "", None)]):
             if block.language in ("yaml", "python"):

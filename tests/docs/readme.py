@@ -48,7 +48,7 @@ def all_blocks(file: Path = README) -> list[Block]:
 
 
 def blocks(language: str, section: str | None = None, *, file: Path = README) -> list[Block]:
-    """Return the blocks of a language in a file or in one of its sections, in order."""
+    """Return all blocks of a language in a file or in one of the file's sections, in order."""
     found = all_blocks(file)
     return [b for b in found if b.language == language and section in (None, b.section)]
 

@@ -24,7 +24,7 @@ from postroom_bot.store import audit
 from postroom_bot.ui.reason_texts import TEXTS
 
 TUTORIAL = repository.ROOT / "docs" / "tutorials" / "first-request.md"
-#: The blocks before the first one that needs Slack. They run in order in one shell.
+#: The blocks up to the first block that needs Slack. These blocks run in order in one shell.
 BLOCKS = list(
     itertools.takewhile(
         lambda block: block.section != "5. Start the bot", readme.all_blocks(TUTORIAL)
@@ -57,7 +57,7 @@ def test_every_audit_event_is_described() -> None:
         for node in ast.walk(ast.parse(repository.read(file)))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
-    # The codes of reasons look the same.
+    # Codes of reasons have the same format as events.
     events = {text for text in strings if re.fullmatch(r"[a-z]+\.[a-z_]+", text)} - TEXTS.keys()
     assert len(events) > 5
     assert audit.EVENTS.keys() == events | {f"request.{state}" for state in State}
@@ -82,7 +82,7 @@ def test_the_variables_for_awx_are_documented() -> None:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """Return a home folder with the postroom-bot command."""
+    """Provide a home directory that contains the postroom-bot command."""
     programs = tmp_path / "bin"
     programs.mkdir()
     ours = f'PYTHONPATH={":".join(sys.path)} {sys.executable} -m postroom_bot "$@"'
@@ -91,7 +91,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def typed() -> list[tuple[list[str], str]]:
-    """Return each block's commands, including those that save files, with the shown output."""
+    """Return each block's commands, including commands that save files, with the output shown."""
     found: list[tuple[list[str], str]] = []
     for block in BLOCKS:
         if block.file_name:
@@ -104,7 +104,7 @@ def typed() -> list[tuple[list[str], str]]:
 
 
 def test_the_session_works(home: Path, service: RunningService) -> None:
-    """Each block of the tutorial prints the lines shown, and no secret."""
+    """Each block of the tutorial prints the lines that it shows, and prints no secret."""
     assert len(typed()) > 5
     script = [f"{command}\n" for commands, _ in typed() for command in [*commands, f"echo {END}"]]
     environment = {

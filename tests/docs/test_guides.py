@@ -27,7 +27,7 @@ from postroom_bot.store import audit, change_ledger, requests
 from postroom_bot.store.tables import migrate
 from postroom_common.database import Connection, Database
 
-#: Guides that tests/dns, tests/ops and test_bot.py test, because they need other servers.
+#: Guides that tests/dns, tests/ops and test_bot.py test, because these guides need other servers.
 ELSEWHERE = ("dns", "awx", "first-request")
 GUIDES = [
     file
@@ -36,7 +36,7 @@ GUIDES = [
 ]
 #: The guide that starts with an empty tenant.
 FIRST = "first-tenant"
-#: The guide for the quick tests, because it takes the least time.
+#: The guide that the quick tests follow, because it takes the least time.
 QUICK = "troubleshooting"
 
 
@@ -62,7 +62,7 @@ def give_alias(connection: Connection) -> None:
 def reader(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, service: RunningService
 ) -> Reader:
-    """Return a reader in a folder that contains account.yml, and with a bot to run."""
+    """Provide a reader with a bot to run, in a directory that contains account.yml."""
     database_file = str(tmp_path_factory.mktemp("bot") / "bot.sqlite3")
     migrate(database_file)
     database = Database(database_file)
@@ -95,7 +95,7 @@ def reader(
     ],
 )
 def test_a_guide_works(guide: Path, reader: Reader, tenant: Api) -> None:
-    """Every command in a guide succeeds or fails as shown, and prints the lines shown."""
+    """Every command in a guide succeeds or fails as shown, and prints the lines that are shown."""
     if guide.stem != FIRST:
         fill(tenant)
     reader.follow(guide)
@@ -142,13 +142,13 @@ def test_a_readme_shows_what_the_demo_prints(tmp_path: Path, program: str, file:
     section = None if file == readme.README else "Try it without Slack"
     output = normalised(demo.stdout)
     block = "\n".join(normalised(readme.blocks("text", section, file=file)[0].text))
-    # The collection's README shows a part of the output, without indentation.
+    # The collection's README shows only a part of the output, without indentation.
     part = "\n".join(line.removeprefix("   ") for line in output)
     assert block == "\n".join(output) or block in part
     assert not list(tmp_path.iterdir())
 
 
-#: The number of rows of each unit in the benchmark.
+#: The number of benchmark rows for each unit.
 ROWS = {
     "task of a loop": 2,
     "mailbox created": 4 * 2 * 4,
@@ -162,7 +162,7 @@ ROWS = {
 
 @pytest.mark.full
 def test_the_benchmark_measures_everything() -> None:
-    """The benchmark's JSON contains every row of the README, with a verdict for each goal."""
+    """The benchmark's JSON contains every row of the README, and a verdict for each goal."""
     command = [sys.executable, str(repository.ROOT / "tests" / "benchmark"), "--quick", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

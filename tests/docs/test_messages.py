@@ -17,7 +17,7 @@ from ansible_collections.postroom.email.tests.support import repository
 
 #: A quoted message, such as *"... does not exist"*.
 _QUOTE = re.compile(r'(?<!")\*"(.+?)"\*', re.DOTALL)
-#: A task in a playbook's output, without its role.
+#: A task in a playbook's output, without the name of its role.
 _TASK = re.compile(r"^TASK \[(?:\S+ : )?(.+)\] \*", re.MULTILINE)
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 #: A placeholder in a format string or a template.
@@ -72,7 +72,7 @@ def test_quoted_messages_are_in_the_code(page: Path) -> None:
     ids=lambda p: p.stem,
 )
 def test_shown_tasks_exist(page: Path) -> None:
-    """Each task in the output on a page exists in a playbook or role, or on the page itself."""
+    """Each task that a page shows in output exists in a playbook or role, or on the page itself."""
     text = repository.read(page)
     known = f"{code()} {one_line(text)} "
     assert [name for name in _TASK.findall(text) if f"- name: {name} " not in known] == []

@@ -50,7 +50,7 @@ def test_requirements_are_stated_once() -> None:
 
 
 def test_the_readme_states_the_supported_versions() -> None:
-    """The supported versions in the README are those in the metadata."""
+    """The README and the metadata list the same supported versions."""
     core = repository.read_yaml("meta/runtime.yml")["requires_ansible"].removesuffix(".0")
     modules = repository.read_yaml("tests/config.yml")["modules"]["python_requires"]
     packages = [requirement.partition(">")[2] for requirement in PROJECT["dependencies"]]
@@ -60,7 +60,7 @@ def test_the_readme_states_the_supported_versions() -> None:
 
 
 def test_documents_name_this_version() -> None:
-    """Examples name artifacts of the version in galaxy.yml, which has release notes."""
+    """Examples name artifacts of the version in galaxy.yml, and that version has release notes."""
     texts = [repository.read(str(file)) for file in repository.files() if file.suffix == ".md"]
     texts.append(repository.read("roles/bot/meta/argument_specs.yml"))
     named = ["".join(groups) for text in texts for groups in ARTIFACT.findall(text)]
@@ -72,7 +72,7 @@ def test_documents_name_this_version() -> None:
 
 
 def test_the_action_group_holds_every_module() -> None:
-    """One `module_defaults` entry applies to all modules."""
+    """The action group contains every module, so `module_defaults` can apply to all of them."""
     groups = repository.read_yaml("meta/runtime.yml")["action_groups"]
     assert groups["api"] == repository.modules()
 
@@ -122,7 +122,7 @@ def test_the_variables_of_a_role_are_documented(role: str) -> None:
 def test_a_role_has_examples_and_a_scenario(role: str) -> None:
     """The README's examples use documented variables, and Molecule tests the role.
 
-    The role mail_host needs a complete host, so tests/hosts boots one.
+    The `mail_host` role needs a complete host, which tests/hosts boots.
     """
     blocks = readme.blocks("yaml", file=repository.ROOT / "roles" / role / "README.md")
     examples = yaml.safe_dump([yaml.safe_load(block.text) for block in blocks], width=1000)

@@ -19,9 +19,9 @@ from ansible_collections.postroom.email.tools import playbook_reference as refer
 
 PLAYBOOKS = repository.playbooks()
 FILES = reference.read_all()
-#: Variables of the hosts from the inventory plugin.
+#: Variables that the inventory plugin sets on its hosts.
 HOST_VARIABLES = {"email_domain"}
-#: Lists whose default applies if they are empty.
+#: Lists for which an empty value means the default.
 NEVER_EMPTY = {"awx_definition_files", "awx_playbooks"}
 
 
@@ -50,7 +50,7 @@ def test_each_playbook_has_an_argument_file() -> None:
 
 @pytest.mark.parametrize("playbook", PLAYBOOKS)
 def test_every_variable_is_documented(playbook: str) -> None:
-    """An argument file lists exactly the playbook's variables, each once and with its default."""
+    """An argument file lists exactly the playbook's variables, each once, with their defaults."""
     code = Playbook(repository.ROOT / "playbooks" / f"{playbook}.yml")
     files = [FILES[playbook], *(FILES[n] for n in FILES[playbook].get("options_from", []))]
     names = [name for file in files for name in file["options"]]
@@ -74,7 +74,7 @@ def test_every_variable_is_documented(playbook: str) -> None:
 
 @pytest.mark.parametrize("playbook", PLAYBOOKS)
 def test_the_example_has_every_required_variable(playbook: str) -> None:
-    """The example in an argument file sets all required variables, and only documented ones."""
+    """The example in an argument file sets only documented variables, and all required ones."""
     example = FILES[playbook]["example"]
     given = set(re.findall(r"-e (\w+)=", example))
     options = reference.options(FILES, playbook)

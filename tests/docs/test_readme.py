@@ -24,7 +24,7 @@ ADDRESS = "http://127.0.0.1:8025"
 TOKEN = "the-token-of-your-tenant"
 TESTED = {"Try it", "Install", "Start the service", "Run a playbook"}
 GUIDE = readme.CHECKOUT / "docs" / "reference" / "modules.md"
-# Files besides the plugins that the built collection has to contain.
+# Files, other than the plugins, that the built collection must contain.
 NEEDED = {"README.md", "schemas/definition.schema.json"}
 NEEDED |= {"docs/reference/definition.md", "docs/guides/purge.md"}
 NEEDED |= {"playbooks/export.yml", "playbooks/templates/definition.yml.j2"}
@@ -87,7 +87,7 @@ def test_the_collection_builds_and_installs(tmp_path: Path) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, service: RunningService) -> Path:
-    """Return the folder in which the README's reader works, with files for the running service."""
+    """Provide the directory of the README's reader, with files for the running service."""
     enter = commands("Start the service")[0]
     run = shell([enter, "pwd"], tmp_path, {**os.environ, "HOME": str(tmp_path)})
     tmp_path = Path(run.output.strip())
@@ -99,7 +99,7 @@ def folder(tmp_path: Path, service: RunningService) -> Path:
 
 
 def test_the_playbook_to_copy_converges(folder: Path, tenant: Api) -> None:
-    """Check mode writes nothing, the first run creates everything, the second changes nothing."""
+    """Check mode writes nothing, a first run creates everything, and a second changes nothing."""
     env = playbooks.environment(folder, ANSIBLE_VAULT_PASSWORD_FILE=str(folder / "vault"))
     check, run = commands("Run a playbook")
     (encrypt,) = re.findall(r"`(ansible-vault encrypt [^`]+)`", repository.read("README.md"))
@@ -116,7 +116,7 @@ def test_the_playbook_to_copy_converges(folder: Path, tenant: Api) -> None:
 
 
 def test_the_environment_is_enough(folder: Path, service: RunningService, tenant: Api) -> None:
-    """The API's address and token can be set in the environment, without printing the token."""
+    """The API's address and token can be set in the environment, and the token is not printed."""
     tenant.create("example.com")
     (block,) = readme.blocks("bash", file=GUIDE)
     script = [

@@ -35,14 +35,14 @@ _LINK = re.compile(r"\]\(([^)#\s]*)#?([^)\s]*)\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`([^`]+)`")
-#: A variable that is not a part of another name or of a file name.
+#: A variable that is not part of a longer name or of a file name.
 _VARIABLE = re.compile(r"(?<![\w./-])(?:awx|bot|dns|mail|tenant)_\w+(?![\w-]|\.(?:ya?ml|py)\b)")
 #: A variable that a task sets.
 _FACT = re.compile(r"\bregister: (\w+)|^ +(\w+_(?:drift|result)):", re.MULTILINE)
 
 
 def compare(spec: dict[str, Any], documented: dict[str, Any]) -> None:
-    """Fail unless both have the same options with the same types, defaults and choices."""
+    """Assert that two specs have the same options, with the same types, defaults and choices."""
     assert spec.keys() == documented.keys()
     for name, rules in spec.items():
         about = documented[name]
@@ -70,7 +70,7 @@ def test_the_examples_of_a_module_run(
     run = examples.run_examples(module, tmp_path, service)
     examples.assert_as_documented(module, run, tmp_path)
     if module == "email_info":
-        # The expression over the list of mailboxes finds the alias's only owner.
+        # The example's expression over the list of mailboxes finds the alias's only owner.
         assert re.search(r'"msg": \[\s+"alice@example.com"\s+\]', run.output), run.output
 
 
@@ -115,7 +115,7 @@ def variables() -> Iterator[str]:
 
 
 def test_every_named_variable_exists() -> None:
-    """Each variable that a page mentions belongs to a playbook, a role, the bot or the page."""
+    """Each variable that a page mentions is defined by a playbook, a role, the bot or the page."""
     known = {*variables(), *repository.playbooks()}
     for page in USER_PAGES:
         text = repository.read(page)
@@ -128,7 +128,7 @@ def test_every_named_variable_exists() -> None:
 
 
 def codes_of(error: type[errors.PostroomError]) -> dict[str, str]:
-    """Return the codes of an error class and its subclasses, by class name."""
+    """Return the codes of an error class and its subclasses, keyed by class name."""
     codes = {error.__name__: error.code}
     for subclass in error.__subclasses__():
         codes |= codes_of(subclass)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The schema of the definition is valid, and accepts the same files as the reader."""
+"""The definition's schema is valid, and accepts the same files as `email_tenant`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SCHEMA: dict[str, Any] = json.loads(repository.read("schemas/definition.schema.j
 VALIDATOR = Draft202012Validator(SCHEMA)
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 ENTRIES = {"domains": "DomainEntry", "mailboxes": "MailboxEntry", "forwarders": "ForwarderEntry"}
-#: A definition with every key, in each of its states.
+#: A definition with every key, and with objects in each state.
 WHOLE: dict[str, Any] = {
     "$schema": "a URL",
     "domains": [
@@ -61,13 +61,13 @@ WHOLE: dict[str, Any] = {
         {"name": "f2@one.example", "state": "absent", "members": [], "aliases": []},
     ],
 }
-#: Values that replace each value in turn. This address and domain occur nowhere else.
+#: Values to replace each value of WHOLE with. This address and domain occur nowhere in WHOLE.
 VALUES: list[Any] = [
     *(None, True, False, 7, "", "@", [], {}, [None], {"name": 7}),
     *("new@one.example", "new.example", ["new@one.example"], ["new.example"]),
     *({"name": "new@one.example"}, {"name": "new.example"}, {"address": "new@one.example"}),
 ]
-#: More values for some keys. Elsewhere they might be names, which the schema does not check.
+#: More values for some keys. Other keys may accept them as names, which the schema doesn't check.
 WORDS = {
     "state": ["present", "absent", "gone"],
     "expires": [
@@ -107,7 +107,7 @@ def variants() -> Iterator[Any]:
 
 
 def is_read(data: Any) -> bool:
-    """Return whether the reader accepts a file, if another one may provide its members."""
+    """Return whether `email_tenant` accepts a file, if other files may provide its members."""
     try:
         read_definition([Source("one.yml", data)], NOW)
     except InvalidDefinition as error:
@@ -132,7 +132,7 @@ def test_the_schema_and_the_reader_accept_the_same_files() -> None:
 
 @pytest.mark.parametrize("section", ENTRIES)
 def test_the_schema_and_the_reader_know_the_same_keys(section: str) -> None:
-    """The schema has the same keys as the reader, whose error message lists its keys."""
+    """The schema has the same keys as `email_tenant`, whose error message lists its known keys."""
     name = "one.example" if section == "domains" else "m1@one.example"
     with pytest.raises(InvalidDefinition) as refusal:
         read_definition([Source("one.yml", {section: [{"name": name, "?": 0}]})], NOW)
@@ -143,13 +143,13 @@ def test_the_schema_and_the_reader_know_the_same_keys(section: str) -> None:
     for key in keys:
         with pytest.raises(InvalidDefinition) as refusal:
             read_definition([Source("one.yml", {section: [{"name": name, key: 7}]})], NOW)
-        # This excludes the message for the complete entry.
+        # This check excludes the message about the complete entry.
         kind = ENTRIES[section].removesuffix("Entry").lower()
         assert refusal.value.problems[0].params["expected"] != f"a {kind}"
 
 
 def test_the_schema_is_published() -> None:
-    """The schema's address is its location, and the reference is generated from it."""
+    """The schema is published at its `$id`, and the reference is generated from the schema."""
     repository_url = repository.read_yaml("galaxy.yml")["repository"]
     assert SCHEMA["$id"] == f"{repository_url}/raw/main/schemas/definition.schema.json"
     Draft202012Validator.check_schema(SCHEMA)

@@ -27,19 +27,19 @@ _IN_STYLES = re.compile(r"(?:url\(|@import)\s*[\"']?((?:https?:)?//[^\"')\s]+)")
 
 @functools.cache
 def links(page: Path) -> list[tuple[str, str]]:
-    """Return the name and the address of each element with an address."""
+    """Return the tag name and the URL of each element that has a URL."""
     return [(tag, html.unescape(to)) for tag, to in _LINK.findall(page.read_text("utf-8"))]
 
 
 @functools.cache
 def anchors(page: Path) -> set[str]:
-    """Return the anchors of a page."""
+    """Return the anchors on a page."""
     return set(_ANCHOR.findall(page.read_text("utf-8")))
 
 
 @pytest.fixture(scope="module")
 def pages() -> list[Path]:
-    """Return every page, except for those that only scripts use."""
+    """Provide every page, except for pages that only scripts use."""
     assert SITE.is_dir(), "build it first: nox -s docsite"
     return [file for file in SITE.rglob("*.html") if "_static" not in file.parts]
 
@@ -61,7 +61,7 @@ def test_every_link_works(pages: list[Path]) -> None:
 
 
 def test_everything_has_its_page(pages: list[Path]) -> None:
-    """All plugins, roles, guides and programs have a page, and playbooks have anchors."""
+    """All plugins, roles, guides and programs have pages, and playbooks have anchors."""
     plugins = [
         f"plugins/{file.stem}_{kind.rstrip('s')}"
         for kind in ("modules", "filter", "inventory")
@@ -92,7 +92,7 @@ def test_nothing_is_fetched_from_elsewhere(pages: list[Path], browser: Browser) 
 
 
 def test_the_pictures_are_drawn(browser: Browser) -> None:
-    """The guide contains the source of each picture, and a browser draws it."""
+    """The guide contains the source of each picture, and a browser draws all pictures."""
     text = repository.read("docs/explanation/architecture.md")
     blocks = re.findall(r"^```mermaid\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     files = (repository.ROOT / "docs" / "pictures").glob("*.mmd")

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A folder for playbooks that must not reveal secrets. It contains everything that they write."""
+"""A directory for playbooks that must not reveal secrets, with all files that they write."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PASSWORDS = {
 
 
 class Stage:
-    """A folder for everything that a run writes, and one for its variables."""
+    """A directory for everything that a run writes, and a directory for the run's variables."""
 
     def __init__(self, folder: Path, faulty: RunningService, doomed: RunningService) -> None:
         self.services = (faulty, doomed)

@@ -18,5 +18,5 @@ __all__ = ["direct", "recorder", "service", "site"]
 
 @pytest.fixture
 def desk(tmp_path: Path, site: Site) -> Desk:
-    """Return a folder in which playbooks are run on an empty tenant."""
+    """Provide a directory for running playbooks on an empty tenant."""
     return Desk(tmp_path, site.url, site.token)

@@ -27,15 +27,15 @@ OFF = {"POSTROOM_IN_PROCESS": "0"}
 
 _TASK = re.compile(r"TASK \[(.*)\] \*")
 _TOLD = re.compile(r"<[\w.]+> [\w.]*email_\w+ runs (.+)$")
-#: Lines at -vvv about how a task is run, which differ between the two ways on purpose.
+#: Lines at -vvv about how a task is run, which necessarily differ between worker and modules.
 _OF_THE_WAY = re.compile(r"<[\w.]+> |Using module file |Pipelining is |redirecting |$")
-#: The last string of a new domain's DKIM key in the TXT record. It may be short.
+#: A string of a new domain's DKIM key in the TXT record. The last string may be short.
 _UNSTABLE = re.compile(r"[A-Za-z0-9+/]{60,}={0,2}")
 
 
 @dataclass(frozen=True)
 class Way:
-    """The result of running a playbook in one of the ways."""
+    """The result of running a playbook either in Ansible's worker or with modules."""
 
     run: Run
     results: Mapping[str, list[Any]]
@@ -54,14 +54,14 @@ class Way:
 
     @property
     def shown(self) -> list[str]:
-        """The rest of the output."""
+        """The output without the lines about how each task was run."""
         return [
             _stable(line) for line in self.run.output.splitlines() if not _OF_THE_WAY.match(line)
         ]
 
 
 class Stage:
-    """A folder and variables for playbooks that start with an empty tenant."""
+    """A directory and variables for playbooks that start with an empty tenant."""
 
     def __init__(self, folder: Path, site: Site, variables: Mapping[str, Any]) -> None:
         self._folder = folder

@@ -30,7 +30,7 @@ def new(name: str = NEW, **more: Any) -> dict[str, Any]:
     return {"name": name, "passwords": PASSWORDS, **more}
 
 
-#: The module, its options, and what the message must name.
+#: The module, its options, and the words that the message must contain.
 REFUSED: list[Bad] = [
     (MAILBOX, new("änn@one.example"), ("name", "änn@one.example", "ASCII")),
     (ALIAS, {"address": TAKEN, "mailbox": BOB}, (TAKEN, ANN, "move")),
@@ -41,7 +41,7 @@ REFUSED: list[Bad] = [
     (MAILBOX, new(api_token="a-token-of-none"), (NEW, "401", "api_token")),
     (TENANT, {"mailboxes": [{"name": ANN, "password": PASSWORDS[0]}]}, ("mailboxes[0].password",)),
 ]
-#: The same for objects that an earlier task may create, so that check mode only warns.
+#: Cases with objects that an earlier task may create, so that check mode only warns.
 MISSING: list[Bad] = [
     (MAILBOX, new("new@no.example"), ("no.example",)),
     (ALIAS, {"address": "hi@no.example", "mailbox": ANN}, ("no.example",)),
@@ -53,7 +53,7 @@ MISSING: list[Bad] = [
 
 @pytest.fixture(scope="module")
 def inhabited(service: RunningService, recorder: Recorder) -> Iterator[Site]:
-    """Return a tenant that all tests in this file share, because none of them may change it."""
+    """Provide a tenant that all tests in this file share, because no test may change it."""
     site = Site(service.url, service.token, recorder)
     site.clear()
     site.create("one.example", "two.example")
@@ -68,7 +68,7 @@ def inhabited(service: RunningService, recorder: Recorder) -> Iterator[Site]:
 
 @pytest.mark.parametrize("bad", [*REFUSED, *MISSING], ids=lambda bad: f"{bad[0]}-{bad[2][0]}")
 def test_bad_input(inhabited: Site, bad: Bad) -> None:
-    """An error names the object or option, and nothing is written in either mode."""
+    """An error names the object or option, and nothing is written, even without check mode."""
     module, options, named = bad
     before = inhabited.listing()
     with inhabited.recorder.forbidding_writes():
@@ -84,7 +84,7 @@ def test_bad_input(inhabited: Site, bad: Bad) -> None:
 
 
 def failure_of(site: Site, **options: Any) -> str:
-    """Run a task that must fail in both modes with the same message, and return the message."""
+    """Run a task that must fail equally with and without check mode, and return the message."""
     task = new(retries=0, **options)
     predicted, done = (site.run(MAILBOX, check=mode, **task) for mode in (True, False))
     assert predicted == done
@@ -106,7 +106,7 @@ def test_unreachable_services(site: Site, service: RunningService, tmp_path: Pat
 
 
 def test_certificates(site: Site, tmp_path: Path) -> None:
-    """With an untrusted certificate the token is not sent, unless ca_path makes it trusted."""
+    """With an untrusted certificate, the token is not sent, unless ca_path makes it trusted."""
     authority = Authority(tmp_path)
     certificate, key = authority.certificate("IP:127.0.0.1")
     arguments = ["--tls-cert", str(certificate), "--tls-key", str(key)]

@@ -14,7 +14,7 @@ from ansible_collections.postroom.email.tests.e2e.canary_stage import PASSWORDS,
 from ansible_collections.postroom.email.tests.support.secrets import leaks
 from ansible_collections.postroom.email.tests.support.service import running_service
 
-#: A secret that is in no option, so that only the error itself can hide it.
+#: A secret that no option contains, so that only the code that reports errors can hide it.
 STRAY = "stray-secret-FOXTROT-6612"
 FAULTS = (
     "rate429=0.05,retry_after=0,error_before=0.05,error_after=0.08,reset_before=0.05,"
@@ -29,7 +29,7 @@ DEFINITION = {
     "forwarders": [{"name": "team@two.example", "members": ["ann@one.example"]}],
 }
 ENTRY = "mailboxes:\n  - name: ann@one.example\n"
-#: Files with a misplaced password, by name extension.
+#: Files with a misplaced password, each with its file extension.
 MISTAKES = [
     ("yml", f"{ENTRY}    passwords: [{STRAY}, {STRAY}]\n"),
     ("yml", f"passwords:\n  ann@one.example: {STRAY}\n"),
@@ -46,7 +46,7 @@ MISTAKES = [
 @pytest.fixture
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """Run a service that often fails, and one that the playbook kills."""
-    # The path is short, because Ansible creates Unix sockets in it.
+    # The directory's path is short, because Ansible creates Unix sockets in it.
     folder = tmp_path_factory.mktemp("stage")
     definition = folder / "tenant.yml"
     definition.write_text(yaml.safe_dump(DEFINITION), "utf-8")

@@ -34,7 +34,7 @@ TENANTS = 20
 MAX_RUNS = 25
 HOME, AWAY, NEW, STILL = "home.example", "away.example", "new.example", "still.example"
 PASSWORD = "correct-horse/battery#staple"
-#: Objects outside of every definition, one of which forwards to addresses inside.
+#: Objects that no definition contains. One of them forwards to addresses in a definition.
 BYSTANDERS: Definition = {
     "domains": [STILL],
     "mailboxes": [{"name": f"m1@{STILL}", "aliases": [f"a1@{STILL}"]}],
@@ -57,7 +57,7 @@ INTERRUPTED = (errors.Incomplete, errors.ServiceError)
 
 
 def random_definition(rng: Random, domains: list[str]) -> Definition:
-    """Return a definition in which each alias has one owner and forwarders form no loop."""
+    """Return a definition in which each alias has one owner and forwarders don't form a loop."""
 
     def named(letter: str) -> list[str]:
         names = [f"{letter}{n}@{domain}" for n in "123" for domain in domains]
@@ -85,7 +85,7 @@ def random_definition(rng: Random, domains: list[str]) -> Definition:
 
 
 def rows_of(*definitions: Definition) -> dict[str, dict[str, Any]]:
-    """Return the objects of definitions in the format of the API."""
+    """Return the objects in definitions, in the API's format."""
     rows: dict[str, dict[str, Any]] = {}
     for definition in definitions:
         for name in definition["domains"]:
@@ -101,7 +101,7 @@ def rows_of(*definitions: Definition) -> dict[str, dict[str, Any]]:
 
 
 def fill(api: Api, *definitions: Definition) -> None:
-    """Create exactly the objects of definitions, without the client under test."""
+    """Create exactly the objects in definitions, without the client under test."""
     api.clear()
     for name, row in sorted(rows_of(*definitions).items(), key=lambda item: "@" in item[0]):
         api.create(name, sorted(row.get("emails", ())), sorted(row.get("members", ())))
@@ -142,7 +142,7 @@ class Rig:
 
 @pytest.fixture
 def rig(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
-    """Return a tenant behind the two services."""
+    """Provide a tenant behind two services, one of which fails."""
     calm_place, faulty_place = tmp_path_factory.mktemp("calm"), tmp_path_factory.mktemp("faulty")
     faults = f"{request.param},retry_after=0"
     with (
@@ -157,7 +157,7 @@ def rig(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 @pytest.mark.full
 @pytest.mark.parametrize("rig", SCHEDULES.values(), indirect=True, ids=SCHEDULES)
 def test_random_tenants_converge(rig: Rig, request: pytest.FixtureRequest) -> None:
-    """Runs with faults end in the declared state and never change other objects."""
+    """Runs with faults end in the declared state, and never change other objects."""
     for seed in range(TENANTS):
         rng = Random(f"{request.node.name}-{seed}")  # noqa: S311 - any tenant will do
         start = random_definition(rng, [HOME, AWAY])
@@ -167,7 +167,7 @@ def test_random_tenants_converge(rig: Rig, request: pytest.FixtureRequest) -> No
         unchanged = {name: row for name, row in before.items() if after.get(name) == row}
         for run in range(MAX_RUNS):
             try:
-                # The first runs have few retries, so that later runs have something left to do.
+                # The first runs allow few retries, so that later runs have changes left to make.
                 rig.run(wanted, faults=True, retries=min(run, 4))
             except INTERRUPTED as error:
                 assert_accounts(error)

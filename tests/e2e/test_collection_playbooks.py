@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The playbooks converge, drift, export, add_alias, remove_alias and forwarder."""
+"""The `converge`, `drift`, `export`, `add_alias`, `remove_alias` and `forwarder` playbooks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ODD = ("null", "1e3", "~", "*a", "{{x}}", "#tag", "o'neil", "&a")
 
 
 def assert_refused(desk: Desk, playbook: str, variable: str, **given: object) -> None:
-    """Assert that a playbook fails, and that the message names the wrong variable."""
+    """Assert that a playbook fails, and that the message names the invalid variable."""
     done = desk.play(playbook, **given)
     assert done.status == 2, done.output
     assert variable in words(done)
@@ -25,7 +25,7 @@ def assert_refused(desk: Desk, playbook: str, variable: str, **given: object) ->
 
 @pytest.mark.matrix
 def test_a_round_trip(desk: Desk, site: Site) -> None:
-    """An exported definition shows no drift and converges without a change."""
+    """An exported definition shows no drift, and converging it changes nothing."""
     site.create("one.example", "xn--bcher-kva.example")
     site.create("ann@one.example", emails=["ann@one.example", *(f"{o}@one.example" for o in ODD)])
     site.create("all@one.example", members=["ann@one.example", "{{x}}@far.example"])
@@ -49,7 +49,7 @@ def test_a_round_trip(desk: Desk, site: Site) -> None:
 
 @pytest.mark.full
 def test_an_export_overwrites_only_on_request(desk: Desk, site: Site) -> None:
-    """An export only replaces a file if mail_overwrite is set."""
+    """An export replaces a file only if mail_overwrite is set."""
     site.create("one.example", "two.example", "ann@two.example")
     desk.save("mine.yml", "mine")
     assert_refused(desk, "export", "mail_definition_file", mail_definition_file="")
@@ -95,7 +95,7 @@ def test_drift_is_reported_with_its_direction(desk: Desk, site: Site) -> None:
     given: dict[str, object] = {
         "mail_definition_files": "tenant.yml, more.yml",
         "mail_report_file": "drift.txt",
-        # Names match in any spelling, and a dot in a pattern only matches a dot.
+        # Names match in any spelling, and a dot in a pattern matches only a dot.
         "mail_ignore": ["Bücher.example", "*@bücher.example", "z*.old"],
     }
     with site.recorder.forbidding_writes():
@@ -116,7 +116,7 @@ def test_drift_is_reported_with_its_direction(desk: Desk, site: Site) -> None:
 
 
 def test_converge_applies_only_the_reviewed_plan(desk: Desk, site: Site) -> None:
-    """Converging refuses a plan that differs from the reviewed one, or that purges too much."""
+    """Converging refuses a plan that differs from the reviewed plan, or that purges too much."""
     site.create("one.example", "bob@one.example")
     desk.save("tenant.yml", {"domains": ["one.example"], "mailboxes": ["ann@one.example"]})
     given: dict[str, object] = {
@@ -130,7 +130,7 @@ def test_converge_applies_only_the_reviewed_plan(desk: Desk, site: Site) -> None
     assert done.status == 0, done.output
     assert "create: 1, update: 0, delete: 1, unchanged: 1" in done.output
     (digest,) = re.findall(r"plan_digest: (v2:sha256:\w+)", done.output)
-    # The result is for the next step of a workflow.
+    # The next step of a workflow uses this result.
     assert f'"mail_expected_plan": "{digest}"' in done.output
     with site.recorder.forbidding_writes():
         other = {**given, "mail_expected_plan": f"v2:sha256:{0:064}"}
@@ -177,7 +177,7 @@ def test_messages_name_the_variables_that_work(desk: Desk, site: Site) -> None:
 def test_purge_limits_of_converge(
     given: dict[str, object], stays: bool, shown: str, desk: Desk, site: Site
 ) -> None:
-    """With an empty scope or a limit of 0 nothing is purged, and a blank answer sets no limit."""
+    """With an empty scope or a limit of 0, nothing is purged, and a blank answer sets no limit."""
     site.create("one.example", "bob@one.example")
     desk.save("tenant.yml", {"domains": ["one.example"]})
     wanted = {"mail_definition_files": "tenant.yml", "mail_purge": ["mailbox"]}
@@ -242,7 +242,7 @@ def test_one_alias_comes_and_goes(desk: Desk, site: Site) -> None:
 
 @pytest.mark.full
 def test_an_alias_moves_on_request(desk: Desk, site: Site) -> None:
-    """An alias of another mailbox is only moved if mail_move is set."""
+    """A mailbox's alias is moved to another mailbox only if mail_move is set."""
     site.create("one.example", "ann@one.example")
     site.create("bob@one.example", emails=["bob@one.example", "hi@one.example"])
     given = {"mail_alias": "hi@one.example", "mail_mailbox": "ann@one.example"}
@@ -255,7 +255,7 @@ def test_an_alias_moves_on_request(desk: Desk, site: Site) -> None:
 
 
 def test_one_forwarder_comes_and_goes(desk: Desk, site: Site) -> None:
-    """A forwarder's members can be a list or text, and replace the old ones by default."""
+    """A forwarder's members can be a list or text, and replace the current members by default."""
     site.create("one.example", "ann@one.example")
     team = {"mail_forwarder": " all@one.example\n"}
     desk.play("forwarder", **team, mail_members=["ann@one.example", "x@far.example"])

@@ -19,14 +19,14 @@ ALL, LATER = "all@new.example", "later@new.example"
 
 @dataclass(frozen=True)
 class Operation:
-    """A task, and the objects it leaves besides those that it does not name."""
+    """A task, the objects that it must create or change, and the names that it must remove."""
 
     options: dict[str, Any]
     adds: list[dict[str, Any]] = field(default_factory=list)
     removes: tuple[str, ...] = ()
 
     def applied_to(self, listing: dict[str, Any]) -> dict[str, Any]:
-        """Return the tenant's objects as the task must leave them."""
+        """Return the tenant's objects after the task."""
         kept = {name: shape for name, shape in listing.items() if name not in self.removes}
         return {**kept, **{shape["name"]: shape for shape in self.adds}}
 
@@ -47,11 +47,11 @@ def forwarder(name: str, *members: str, aliases: tuple[str, ...] = ()) -> dict[s
     return {**mailbox(name, *aliases), "members": frozenset(members)}
 
 
-#: The operations by which each module creates, modifies and deletes objects.
+#: The operations with which each module creates, modifies and deletes objects.
 LIVES = {
     "email_domain": [
         Operation({"name": "new.example"}, [domain("new.example")]),
-        # Nothing about a domain can be modified, except what it contains.
+        # A domain itself can't be modified; only its contents can.
         Operation(
             {"name": "two.example", "state": "absent", "force": True},
             [mailbox(ANN, "info@one.example")],
@@ -173,7 +173,7 @@ LIVES = {
 
 @pytest.fixture
 def inhabited(site: Site) -> Site:
-    """Return a tenant that contains an object of each kind, which tasks must not change."""
+    """Provide a tenant that contains an object of each kind, which tasks must not change."""
     site.create("one.example", "two.example")
     site.create(ANN, emails=[ANN, "info@one.example", "ann@two.example"])
     site.create(BOB, "cat@two.example")
@@ -224,7 +224,7 @@ SPELLINGS = [U_LABEL, "BÜCHER.Example", "XN--BCHER-KVA.EXAMPLE", "bu\u0308cher.
 
 
 def spelled(domain: str) -> list[tuple[str, dict[str, Any]]]:
-    """Return tasks that create an object of each kind, with the domain in one spelling."""
+    """Return tasks that create an object of each kind, with the domain in the given spelling."""
     members = [f"Ann@{domain}", "X@exämple.example"]
     return [
         ("email_domain", {"name": domain}),
@@ -235,7 +235,7 @@ def spelled(domain: str) -> list[tuple[str, dict[str, Any]]]:
 
 
 def test_every_spelling_is_the_same_name(site: Site) -> None:
-    """An object that was created in one spelling of its domain is found in every other."""
+    """An object that was created in one spelling of its domain is found in every other spelling."""
     for module, options in spelled(SPELLINGS[1]):
         predicted = site.run(module, check=True, **options)
         assert site.run(module, **options) == predicted

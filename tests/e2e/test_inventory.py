@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The inventory plugin with ansible-inventory and playbooks."""
+"""The inventory plugin in ansible-inventory and in playbooks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CACHED = {"cache": True, "cache_plugin": "ansible.builtin.jsonfile", "cache_conn
 
 
 class Inventory:
-    """A folder with an inventory file for a tenant."""
+    """A directory with an inventory file for a tenant."""
 
     def __init__(self, folder: Path, site: Site) -> None:
         self.folder = folder
@@ -51,14 +51,14 @@ class Inventory:
         return found
 
     def hosts(self, group: str = "email_domains") -> list[str]:
-        """Return the hosts of a group."""
+        """Return the hosts in a group."""
         found: list[str] = self.listing()[group]["hosts"]
         return found
 
 
 @pytest.fixture
 def inventory(tmp_path: Path, site: Site) -> Inventory:
-    """Return a folder with an inventory file for a tenant with two domains."""
+    """Provide a directory with an inventory file for a tenant with two domains."""
     site.create("one.example", "two.example", "bob@one.example")
     site.create("ann@one.example", emails=["ann@one.example", "hi@two.example"])
     site.create("all@one.example", members=["ann@one.example"])
@@ -145,7 +145,7 @@ def test_cached_domains_are_not_read_again(inventory: Inventory, site: Site) -> 
 
 
 def test_the_documented_examples_work(inventory: Inventory, site: Site) -> None:
-    """Both documented example files produce the hosts and groups that their comments promise."""
+    """Both documented example files produce the hosts and groups that their comments describe."""
     plain, grouped = yaml.safe_load_all(EXAMPLES)
     site.create("example.com", "x.test.example")
     inventory.env["MAIL_TOKEN"] = site.token

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The playbooks onboard_mailbox, offboard_mailbox and rotate_passwords."""
+"""The `onboard_mailbox`, `offboard_mailbox` and `rotate_passwords` playbooks."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ PASSWORD = "{{ 7 * 7 }}'\"\\#: canary-HOTEL-4471"
 MORE = ["canary-JULIET: 'with', \"all\"\\n", "canary-KILO-second-one"]
 STRAY = "stray-secret-LIMA-9083"
 NOT_TODAY = problem(422, "Not today.")
-#: Values as a survey passes them.
+#: Values in the format of survey answers.
 NEW: dict[str, Any] = {
     "mail_mailbox": " Dan@Bücher.example\n",
     "mail_aliases": "new@bücher.example\r\nNewer@bücher.example,\n",
     "mail_forwarders": ["Team@bücher.example", "both@bücher.example"],
 }
-#: A spelling that differs from the service's.
+#: Names whose spelling differs from the spelling on the service.
 LEAVING = {"mail_mailbox": "Ann@Bücher.example", "mail_colleague": "BOB@bücher.example"}
 GOING = {**LEAVING, "mail_delete_mailbox": "true", "mail_take_over_address": True}
 
 
 @pytest.fixture
 def office(site: Site) -> Site:
-    """Return a tenant with a mailbox that has aliases and belongs to forwarders."""
+    """Provide a tenant with a mailbox that has aliases and belongs to forwarders."""
     site.create(DOMAIN, BOB, CAT)
     site.create(ANN, emails=[ANN, HI, HO])
     site.create(TEAM, members=[ANN, "x@far.example"])
@@ -77,13 +77,13 @@ def test_onboarding(desk: Desk, office: Site, service: RunningService) -> None:
 def test_onboarding_again_keeps_the_password(
     desk: Desk, office: Site, service: RunningService
 ) -> None:
-    """A second run completes a failed one, and does not change the password."""
+    """A second run completes a failed run without changing the password."""
     given = {**NEW, "vault_mail_passwords": {DAN: "of the map"}, "vault_mail_password": "12345678"}
     office.recorder.spoil(NOT_TODAY, part="PATCH /api/principal/team")
     done = desk.play("onboard_mailbox", **given)
     assert (done.status, done.recap.changed) == (2, 1), done.output
     assert "status 422" in words(done)
-    # A survey's answer takes precedence over the map.
+    # A survey's answer takes precedence over the map of passwords.
     assert opens(service, DAN, "12345678")
     done = desk.play("onboard_mailbox", **{**given, "vault_mail_password": None})
     assert (done.status, done.recap.changed) == (0, 1), done.output
@@ -108,7 +108,7 @@ def test_onboarding_again_keeps_the_password(
         ("offboard", {"mail_mailbox": f"none@{DOMAIN}"}, "mail_mailbox"),
         ("offboard", {"mail_delete_mailbox": "yess"}, "mail_delete_mailbox"),
         ("offboard", {"mail_take_over_address": "yes"}, "mail_delete_mailbox"),
-        # The account's passwords are not used instead of the file's.
+        # If a password file is given, the account's passwords are not used.
         ("rotate", {"mail_passwords_file": "empty.yml"}, "passwords to set"),
         ("rotate", {"mail_passwords_file": "wrong.yml"}, "line 1"),
         ("rotate", {"mail_mailboxes": [ANN, "bob@bücher.example"]}, BOB),
@@ -120,7 +120,7 @@ def test_onboarding_again_keeps_the_password(
 def test_wrong_answers_change_nothing(
     playbook: str, given: dict[str, Any], named: str, desk: Desk, office: Site
 ) -> None:
-    """An invalid answer is reported by variable or object before anything is written."""
+    """An invalid answer is reported with its variable or object before anything is written."""
     (desk.folder / "empty.yml").touch()
     (desk.folder / "wrong.yml").write_text(f"{ANN}: *{STRAY}\n")
     names = {"onboard": "onboard_mailbox", "offboard": "offboard_mailbox"}
@@ -183,7 +183,7 @@ def test_offboarding_continues_after_failures(
     assert [len(password) for password in sent] == [64]
     (desk.folder / "output").write_text(done.output)
     assert leaks(sent, [desk.folder]) == []
-    # The second alias is removed from one mailbox, refused by the other and therefore given back.
+    # The second alias is removed from one mailbox, refused by the other, and then restored.
     office.recorder.spoil(NOT_TODAY, part="PATCH /api/principal/bob", skip=1)
     done = desk.play("offboard_mailbox", **GOING)
     assert "has a new password" in words(done)
@@ -262,7 +262,7 @@ def test_rotation(desk: Desk, office: Site, service: RunningService) -> None:
 
 @pytest.mark.full
 def test_rotation_in_part(desk: Desk, office: Site, service: RunningService) -> None:
-    """If some passwords can't be set, the message lists the mailboxes that have a new one."""
+    """If some passwords can't be set, the message lists the mailboxes that have a new password."""
     refusal = problem(422, f"It may not be {STRAY}.")
     office.recorder.spoil(refusal, part="PATCH /api/principal/bob")
     given: dict[str, Any] = {"vault_mail_passwords": {ANN: STRAY, BOB: STRAY, CAT: STRAY}}
@@ -275,7 +275,7 @@ def test_rotation_in_part(desk: Desk, office: Site, service: RunningService) -> 
     chosen = {**given, "mail_mailboxes": "BOB@bücher.example\n"}
     changed = [desk.play("rotate_passwords", **chosen).recap.changed for _ in range(2)]
     assert changed == [1, 1]
-    # Ansible would also hide such a password within the names.
+    # Ansible hides a one-letter password even within names, so the message can't list names.
     office.recorder.spoil(refusal, part="PATCH /api/principal/bob")
     done = desk.play("rotate_passwords", vault_mail_passwords={ANN: "n", BOB: STRAY})
     assert "it is not known which ones" in words(done)

@@ -53,7 +53,7 @@ def unsafe(text: str) -> object:
 
 
 def other_python(folder: Path) -> Path:
-    """Return another path of this Python, which belongs to another environment."""
+    """Return another path to this Python, in a different environment."""
     python = folder / "other" / "bin" / "python"
     python.parent.mkdir(parents=True)
     python.symlink_to(sys.executable)
@@ -62,7 +62,7 @@ def other_python(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def tenant(service: RunningService, recorder: Recorder) -> Iterator[Site]:
-    """Return a tenant for all runs in this file."""
+    """Provide a tenant for all runs in this file."""
     site = Site(service.url, service.token, recorder)
     yield site
     site.close()
@@ -70,15 +70,15 @@ def tenant(service: RunningService, recorder: Recorder) -> Iterator[Site]:
 
 @pytest.fixture(scope="module")
 def bulk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
-    """Return a slow service, whose tenant two runs only fill in part."""
+    """Provide a slow service for two runs, which only have time to create part of a tenant."""
     with running_service(tmp_path_factory.mktemp("bulk"), faults="latency=500ms") as service:
         yield service
 
 
 def encrypted(text: str, folder: Path) -> str:
-    """Return a string as ansible-vault encrypts it.
+    """Return a string encrypted by ansible-vault.
 
-    Running it in this process would add warnings.
+    ansible-vault runs in a separate process, because it would add warnings to this process.
     """
     command = ["encrypt", "--vault-password-file", str(folder / "vault"), "--output", "-", "-"]
     return subprocess.run(
@@ -95,7 +95,7 @@ def encrypted(text: str, folder: Path) -> str:
 def stage(
     tenant: Site, bulk: RunningService, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Stage]:
-    """Return a stage with everything that the playbooks require."""
+    """Provide a stage with everything that the playbooks require."""
     folder = tmp_path_factory.mktemp("parity")
     (folder / "vault").write_text("key to the vault", "utf-8")
     vaulted = encrypted("vaulted-ECHO-4417", folder)
@@ -124,7 +124,7 @@ def stage(
 
 @pytest.fixture(scope="module")
 def both(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Both:
-    """Run the playbook in both ways."""
+    """Run the playbook in Ansible's worker and with modules."""
     vault = tmp_path_factory.getbasetemp() / "vault"
     vault.write_text("key to the vault", "utf-8")
     return stage.both(PLAYBOOKS / "parity.yml", "--vault-password-file", str(vault))
@@ -133,10 +133,10 @@ def both(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Both:
 @pytest.mark.full
 @pytest.mark.matrix
 def test_results_are_the_same(both: Both) -> None:
-    """The results of each task, and the output at -vvv, are the same in both ways."""
+    """The results of each task, and the output at -vvv, don't depend on how the task is run."""
     here, modules = both
     ours = [task for task in tasks_of("parity.yml") if task != "Show the braces"]
-    # Otherwise a module would be compared with itself.
+    # This ensures that a module is not compared with itself.
     assert list(here.told) == list(modules.told) == ours
     for task in ours:
         assert all(told.startswith("in process ") for told in here.told[task])
@@ -145,7 +145,7 @@ def test_results_are_the_same(both: Both) -> None:
     assert here.shown == modules.shown
     # A loop runs in one process, so its items share a connection.
     assert len(set(here.told["Go by a proxy of its environment, or not"])) == 1
-    # The comparison included results with and without failures and changes.
+    # The compared results include failures and successes, with and without changes.
     for task, (failed, changed) in OUTCOMES.items():
         result = here.results[task][0]
         assert ("failure" in result, result["changed"]) == (failed, changed)
@@ -175,7 +175,7 @@ def as_modules(stage: Stage) -> Both:
     ],
 )
 def test_a_module_process_where_one_is_needed(task: str, reason: str, as_modules: Both) -> None:
-    """If a task needs a module process, the reason is shown at -vvv and the result is the same."""
+    """The output at -vvv says why a task needs a module process, and the result is the same."""
     here, modules = as_modules
     assert [told.startswith(f"as a module: {reason}") for told in here.told[task]] == [True]
     assert set(modules.told[task]) == {SWITCHED_OFF}

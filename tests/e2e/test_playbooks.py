@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Modules in the real `ansible-playbook` and `ansible`, on every supported ansible-core.
 
-They run with the Python of the tests, or with the one in POSTROOM_TEST_MODULE_PYTHON, which needs
-httpx and idna.
+The modules run with the tests' Python, or with the Python in POSTROOM_TEST_MODULE_PYTHON, which
+must have httpx and idna.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PASSWORDS = {
 @pytest.mark.matrix
 def test_converge(desk: Desk, site: Site) -> None:
     """Check mode predicts a playbook, a real run converges, and a second run changes nothing."""
-    # Braces in a password are not a template.
+    # Braces in a password must not be treated as a template.
     passwords = {k: [{"__ansible_unsafe": p} for p in them] for k, them in PASSWORDS.items()}
     (desk.folder / "passwords.json").write_text(json.dumps({"vault_passwords": passwords}), "utf-8")
     access = {"service_url": site.url, "service_token": site.token}

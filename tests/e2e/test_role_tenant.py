@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The role `tenant` applies a definition, returns the DNS records and writes a report."""
+"""The `tenant` role applies a definition, returns the DNS records and writes a report."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ KEEPING: dict[str, Any] = {
 
 
 class RoleDesk(Desk):
-    """A folder with a definition, and the tenant to which the role is applied."""
+    """A directory with a definition, and the tenant to which the role is applied."""
 
     def run(self, tasks: list[dict[str, Any]], *options: str, **variables: Any) -> Run:
         """Run tasks on the controller, and store the role's fact."""
@@ -57,7 +57,7 @@ class RoleDesk(Desk):
         return self.play_own("playbook.yml", *options, **VARIABLES, **variables)
 
     def use(self, *options: str, **variables: Any) -> Run:
-        """Use the role with these variables."""
+        """Use the role with the given variables."""
         task = {"ansible.builtin.include_role": {"name": "postroom.email.tenant"}}
         return self.run([{**task, "vars": variables}], *options)
 
@@ -70,7 +70,7 @@ class RoleDesk(Desk):
 
 @pytest.fixture
 def desk(tmp_path: Path, site: Site) -> RoleDesk:
-    """Return a folder with a definition for the tenant."""
+    """Provide a directory with a definition for the tenant."""
     desk = RoleDesk(tmp_path, site.url, site.token)
     desk.save("tenant.yml", DEFINITION)
     return desk
@@ -96,7 +96,7 @@ def test_the_example_of_the_readme(desk: RoleDesk, site: Site) -> None:
     assert "ann@one.example" in page
     assert desk.result["plan_digest"] == reviewed
     assert desk.result["report"] == str(report)
-    # This subtracts an hour, whatever the current minute is.
+    # The report is changed to look an hour old, so that its time certainly differs.
     report.write_text(TIME.sub("<time>an hour ago</time>", page), "utf-8")
     with site.recorder.forbidding_writes():
         done = desk.run(play["tasks"])
@@ -111,7 +111,7 @@ def test_the_example_of_the_readme(desk: RoleDesk, site: Site) -> None:
 @pytest.mark.full
 @pytest.mark.matrix
 def test_no_password_shows(desk: RoleDesk, service: RunningService) -> None:
-    """Passwords from a vault are set, and neither valid nor malformed ones are shown at -vvvv."""
+    """Passwords from a vault are set, and no valid or malformed password is shown at -vvvv."""
     (desk.folder / "key").write_text("the key of the vault")
     (desk.folder / "word").write_text(PASSWORD)
     desk.encrypt("word", "key")
@@ -150,12 +150,12 @@ def test_the_result(desk: RoleDesk, site: Site) -> None:
     assert result["undeclared"]["mailboxes"] == ["eve@more.example"]
     assert list(result["dns"]) == ["one.example"]
     assert result["report"] == ""
-    # Without a declared domain there is nothing to publish.
+    # Without a declared domain, there are no records to publish.
     desk.save("tenant.yml", {"domains": [{"name": "gone.example", "state": "absent"}]})
     done = desk.use(**given, tenant_report_file=None)
     assert (done.status, done.recap.changed) == (0, 0), done.output
     assert desk.result["dns"] == {}
-    # A report on its own returns nothing of an earlier use of the role.
+    # If only the report is written, the fact contains no results of an earlier use of the role.
     role = {"name": "postroom.email.tenant"}
     tasks = [
         {"ansible.builtin.include_role": {**role, **u}} for u in ({}, {"tasks_from": "report"})

@@ -15,13 +15,13 @@ from ansible_collections.postroom.email.tests.support.site import Api, Site
 MODULE = "email_tenant"
 ANN, BOB, TEAM = "ann@one.example", "bob@one.example", "team@one.example"
 CAT, ALL = "cat@two.example", "all@two.example"
-#: A definition of one domain, mailbox and forwarder, with fewer aliases than they have.
+#: A domain, a mailbox and a forwarder, declared with fewer aliases than they have.
 DECLARED: dict[str, Any] = {
     "domains": ["one.example", "two.example"],
     "mailboxes": [{"name": ANN, "aliases": ["info@one.example"]}],
     "forwarders": [{"name": TEAM, "members": [ANN], "aliases": []}],
 }
-#: The undeclared objects of the tenant, by kind.
+#: The tenant's undeclared objects, keyed by kind.
 UNDECLARED = {
     "alias": {"ann@two.example", "old@one.example", "crew@one.example"},
     "mailbox": {BOB, CAT},
@@ -32,7 +32,7 @@ UNDECLARED = {
 
 @pytest.fixture
 def inhabited(site: Site) -> Site:
-    """Return a tenant that contains more than is declared."""
+    """Provide a tenant that contains more objects than the definition declares."""
     site.create("one.example", "two.example", "spare.example")
     site.create(ANN, emails=[ANN, "info@one.example", "ann@two.example", "old@one.example"])
     site.create(BOB, emails=[BOB, "postmaster@two.example"])
@@ -96,7 +96,7 @@ def test_a_purge_never_exceeds_its_limits(inhabited: Site, kind: str, held: int)
 @pytest.mark.full
 @pytest.mark.parametrize("chance", [0.5, 1.0])
 def test_truncated_lists_delete_nothing_else(site: Site, chance: float, tmp_path: Path) -> None:
-    """If lists are truncated, only the undeclared mailbox is deleted, or nothing at all."""
+    """If lists are truncated, only the undeclared mailbox or nothing at all is deleted."""
     with (
         running_service(tmp_path / "calm") as calm,
         running_service(

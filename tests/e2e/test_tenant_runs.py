@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Long runs of email_tenant in ansible-playbook, which are killed or print their progress."""
+"""Long runs of `email_tenant` in ansible-playbook that are killed or print their progress."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SHOWN = re.compile(r"(\d+) of (\d+) changes, [\d.]+ a second, ")
 
 
 class Play:
-    """A playbook with one task of `email_tenant`, in its own folder."""
+    """A playbook with one task of `email_tenant`, in its own directory."""
 
     def __init__(self, folder: Path, service: RunningService, **options: Any) -> None:
         folder.mkdir()
@@ -53,7 +53,7 @@ class Play:
         return environment(self._folder, **settings)
 
     def start(self, **settings: str) -> subprocess.Popen[bytes]:
-        """Start it."""
+        """Start the play."""
         with self.output.open("wb") as output:
             return subprocess.Popen(
                 self.command,
@@ -65,7 +65,7 @@ class Play:
             )
 
     def run(self, **settings: str) -> Recap:
-        """Run the play until its end, and return its counts. It must succeed."""
+        """Run the play to its end, assert that it succeeded, and return its counts."""
         status = self.start(**settings).wait()
         output = self.output.read_text("utf-8", "replace")
         assert status == 0, output
@@ -83,7 +83,7 @@ def kill(process: subprocess.Popen[bytes], *, workers: bool) -> None:
 
 
 def descendants(pid: int) -> Iterator[int]:
-    """Yield the descendants of a process. An Ansible worker has its own session."""
+    """Yield a process's descendants, including Ansible's workers, which have their own sessions."""
     for file in Path(f"/proc/{pid}/task").glob("*/children"):
         for child in map(int, file.read_text("ascii").split()):
             yield child
@@ -98,7 +98,7 @@ def with_passwords(definition: Mapping[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture
 def slow(service: RunningService, tmp_path: Path) -> Iterator[RunningService]:
-    """Run another service with the same database and the latency of a distant one."""
+    """Run a second service on the same database, with the latency of a distant service."""
     faults = "latency=20ms-60ms,seed=9"
     with running_service(tmp_path / "slow", faults=faults, database=service.database) as slow:
         yield slow
@@ -106,7 +106,7 @@ def slow(service: RunningService, tmp_path: Path) -> Iterator[RunningService]:
 
 @pytest.fixture
 def play(site: Site, slow: RunningService, tmp_path: Path) -> Play:
-    """Return a play that creates, changes, moves and deletes objects, and leaves one alone."""
+    """Provide a play that creates, changes, moves and deletes objects, and leaves one alone."""
     site.create("still.example", "still@still.example", HOME, *OLD[1:])
     site.create(OLD[0], emails=[OLD[0], f"wanders@{HOME}"])
     boxes: list[Any] = [
@@ -147,7 +147,7 @@ def started_until(play: Play, site: Site, size: int) -> subprocess.Popen[bytes]:
 
 @pytest.mark.full
 def test_a_killed_run_is_finished_by_the_next(play: Play, site: Site) -> None:
-    """If a run and its workers are killed at any time, the next run completes the work."""
+    """If a run and its workers are killed at any time, the next run completes the changes."""
     for size in (25, 60, 110):
         process = started_until(play, site, size)
         kill(process, workers=True)

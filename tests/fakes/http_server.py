@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The HTTP server of all fakes, which listens on a loopback port.
 
-A function decides about each response. It can cut a body short, send it byte by byte, reset the
-connection or hang. If the function raises an OSError, the connection is closed without a response.
+A handler function returns the reply to each request. A reply can be cut short or sent byte by byte,
+reset the connection, or hang. If the handler raises an OSError, the connection is closed without a
+response.
 """
 
 from __future__ import annotations
@@ -94,10 +95,10 @@ def json_reply(value: Any, status: int = 200) -> Reply:
 
 
 class ScriptedServer:
-    """A server that calls a handler, on a free loopback port.
+    """An HTTP server on a free loopback port, which calls a handler for each request.
 
     :param tls: the context for HTTPS, or None for HTTP
-    :param proxied: the context with which to answer for the host of a CONNECT request
+    :param proxied: the TLS context for the host of a CONNECT request
     :ivar requests: all requests, in the order of arrival
     :ivar connections: the number of accepted connections
     :ivar completed: the number of replies that were sent completely

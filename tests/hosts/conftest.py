@@ -18,7 +18,7 @@ from ansible_collections.postroom.email.tests.hosts.mail_host import ONE, PLAY, 
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the wheel that the role installs."""
+    """Provide the wheel that the role installs."""
     if reason := debian.unusable():
         pytest.skip(reason)
     return mail_host.build_wheel(tmp_path_factory.mktemp("wheel"))
@@ -27,9 +27,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 RELEASES = list(debian.RELEASES)
 #: Two nodes with different Debian releases.
 NODES = "+".join(RELEASES)
-#: The hosts for the tests in a module. Other modules use the first release. To save time, only
-#: tests that depend on Dovecot's configuration, on packages or on units run on both releases, and
-#: backups run on the last one.
+#: The hosts for the tests in a module. Modules that are not listed use the first release. To save
+#: time, only tests that depend on Dovecot's configuration, on packages or on units run on both
+#: releases. The tests of backups run only on the last release.
 HOSTS = {
     "test_backup": RELEASES[-1:],
     "test_failures": RELEASES,
@@ -50,7 +50,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def built(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, wheel: Path
 ) -> Iterator[MailHost]:
-    """Return a host, or nodes, to which the role was applied once."""
+    """Provide a host, or a group of nodes, to which the role was applied once."""
     releases: list[str] = request.param.split("+")
     with mail_host.boot(tmp_path_factory.mktemp("host"), wheel, *releases) as made:
         checked = made.play(PLAY, "--check")
@@ -62,10 +62,10 @@ def built(
 
 @pytest.fixture(scope="session")
 def host(built: MailHost) -> Iterator[MailHost]:
-    """Return the host with two tenants, each of which has a domain with published records.
+    """Provide the host with two tenants, each of which has a domain with published records.
 
-    With two nodes, clients connect to the first one, and new mailboxes are placed on the second
-    one.
+    If there are two nodes, clients connect to the first node, and new mailboxes are placed on the
+    second node.
     """
     if len(built.hosts) > 1:
         built.host.run("postroom-service", "node", "close", next(iter(built.hosts)))

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Debian hosts with systemd on their own network, without virtual machines.
 
-A host is a systemd-nspawn container of a Debian tree that debootstrap created. Its changes are kept
-in memory and are lost when it stops.
+A host is a systemd-nspawn container of a Debian tree that debootstrap created. Changes to a
+host are kept in memory and are lost when the host stops.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ansible_collections.postroom.email.tests.support import repository
 from ansible_collections.postroom.email.tests.support.running import Running
 
 MIRROR = "http://deb.debian.org/debian"
-#: The releases and their versions of Python.
+#: The Debian releases and their versions of Python.
 RELEASES = {"bookworm": "3.11", "trixie": "3.13"}
 BASE_PACKAGES = (
     "ca-certificates",
@@ -103,7 +103,7 @@ class Host(Running):
     def run(self, *command: str, text: str = "") -> str:
         """Run a command on the host, and return its output.
 
-        :raises RuntimeError: the command failed
+        :raises RuntimeError: if the command fails
         """
         done = self.attempt(*command, text=text)
         if "unavailable resources" in done.stderr:  # from systemd, on a busy machine
@@ -147,7 +147,7 @@ def network(*addresses: str) -> Iterator[None]:
 def image(release: str, *packages: str) -> Path:
     """Return the tree of a Debian release that can install the mail host offline.
 
-    :param packages: additional Debian packages that it can install
+    :param packages: additional Debian packages to make available offline
     """
     debian = [*_debian_packages(), *packages]
     requirements = _requirements()
@@ -162,7 +162,7 @@ def image(release: str, *packages: str) -> Path:
     new.parent.mkdir(parents=True, exist_ok=True)
     base = ",".join(BASE_PACKAGES)
     _call("debootstrap", "--variant=minbase", f"--include={base}", release, str(new), MIRROR)
-    # The role installs the packages themselves, from apt's cache.
+    # Only download the packages to apt's cache. The role installs them from there.
     _call(
         "chroot", str(new), *("apt-get", "install", "-qq", "--yes"), *("--download-only", *debian)
     )
@@ -189,7 +189,7 @@ def _requirements() -> list[str]:
 
 def _download_wheels(folder: Path, python: str, requirements: Sequence[str]) -> None:
     pip = (sys.executable, "-m", "pip", "--quiet")
-    # PyPI has no wheel of it, and pip can't build one for another Python version.
+    # PyPI has no wheel of dkimpy, and pip can't build a wheel for another Python version.
     [dkimpy] = [each for each in requirements if each.startswith("dkimpy")]
     _call(*pip, "wheel", "--no-deps", f"--wheel-dir={folder}", dkimpy)
     options = ("--only-binary=:all:", f"--python-version={python}", f"--find-links={folder}")

@@ -37,9 +37,9 @@ from ansible_collections.postroom.email.tests.support.postgresql import Cluster
 from ansible_collections.postroom.email.tools import ansible_tree
 
 NAME, ADDRESS = "mail.example", "10.53.0.10"
-#: A second host with the same certificate.
+#: A second host, which has the same certificate as the first.
 SPARE, SPARE_ADDRESS = "spare.example", "10.53.0.11"
-#: The two nodes of a service with their Debian releases, and the server of their database.
+#: The two nodes of a mail service and their addresses.
 NODES = {"node1.example": "10.53.0.21", "node2.example": "10.53.0.22"}
 NODES_SECRET, DATABASE_PASSWORD = "canary" * 8, "database-canary"
 READERS = ("postroom-mail", "postfix", "dovecot")
@@ -127,12 +127,12 @@ class PartnerController(Controller):
 class MailHost:
     """One host or several nodes, with DNS, tenants and another mail service.
 
-    :param hosts: the hosts by their inventory names
+    :param hosts: the hosts, keyed by inventory name
     :ivar settings: additional variables of the role
     :ivar database: the database of several nodes, on a separate server
     :ivar host: the host that clients connect to
-    :ivar one: the API for the tenant that has ONE
-    :ivar two: the API for the tenant that has TWO
+    :ivar one: the API for the tenant that owns ONE
+    :ivar two: the API for the tenant that owns TWO
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class MailHost:
         self.one = self.two = Api("http://unset", "")
 
     def on(self, node: str) -> MailHost:
-        """Return the service for clients that connect to one of its nodes."""
+        """Return the same mail service, with clients that connect to this node."""
         made = copy.copy(self)
         made.host = self.hosts[node]
         made.mail = MailClient(PORTS, self.folder, made.host.address)
@@ -208,7 +208,7 @@ class MailHost:
 
     @property
     def postgresql(self) -> str:
-        """The unit of the PostgreSQL cluster. Its name contains the version."""
+        """The systemd unit of the PostgreSQL cluster. The unit's name contains the version."""
         [line] = self.host.run("pg_lsclusters", "--no-header").splitlines()
         return "postgresql@{}-{}".format(*line.split())
 
@@ -251,12 +251,12 @@ class MailHost:
         return f"{code} {text.decode()}"
 
     def mapped(self, address: str) -> list[str]:
-        """Return an address's mailbox in the Postfix maps of each host, or an empty string."""
+        """Return an address's mailbox in each host's Postfix maps, or an empty string."""
         find = ("postmap", "-q", address, f"lmdb:{MAPS}/mailboxes")
         return [host.attempt(*find).stdout.strip() for host in self.hosts.values()]
 
     def wait_until_mapped(self, address: str, name: str) -> None:
-        """Wait until all hosts' Postfix maps contain an address's mailbox, or none for ""."""
+        """Wait until each host's Postfix maps return a name for an address. "" means no entry."""
         wait_for(lambda: all(found == name for found in self.mapped(address)))
 
     def send(self, sender: str, to: str, subject: str = "hello", secret: str = SECRET) -> None:
@@ -279,14 +279,14 @@ class MailHost:
             host.run("postqueue", "-f")
 
     def is_signed(self, content: bytes, domain: str) -> bool:
-        """Verify a message's DKIM signature with the key in DNS."""
+        """Return whether the key in DNS verifies a message's DKIM signature."""
         name = f"service._domainkey.{domain}."
         text = "".join(part for part in self.dns.lookup(name, "TXT")).replace('" "', "").strip('"')
         return bool(signing_key(content, [{"host": "service._domainkey", "value": text}], domain))
 
 
 def build_wheel(folder: Path) -> Path:
-    """Build a wheel of this checkout in a folder."""
+    """Build a wheel of this checkout in a directory."""
     ansible_tree.copy_files(repository.ROOT, folder / "copy")
     build = [sys.executable, "-m", "build", "--wheel", "--outdir", str(folder / "wheel")]
     subprocess.run([*build, str(folder / "copy")], check=True, stdout=subprocess.DEVNULL)
@@ -360,7 +360,7 @@ def _database() -> Iterator[tuple[Cluster, dict[str, Any]]]:
 
 @contextlib.contextmanager
 def spare_host(original: MailHost) -> Iterator[MailHost]:
-    """Boot a second host with the same certificate as another one, for the role."""
+    """Boot a second host with the same certificate, to which the role has not been applied yet."""
     host = debian.Host(SPARE, SPARE_ADDRESS, original.host.image, original.folder)
     try:
         for file in (CERTIFICATE_FILE, KEY_FILE):

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Things that a tenant, a client or another mail server must not be able to do."""
+"""Attacks by a tenant, a client or another mail server, all of which must fail."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from ansible_collections.postroom.email.tests.support.mail import message
     ],
 )
 def test_header_from(host: MailHost, headers: str) -> None:
-    """A message is refused unless its header From is one address of the sender's own mailbox."""
+    """A message is refused unless its From header is one address of the sender's own mailbox."""
     sender = host.mailbox()
     for victim in (host.mailbox(), host.mailbox(api=host.two, domain=TWO), PARTNER):
         content = headers.format(sender=sender, victim=victim) + "\r\n\r\nText.\r\n"
@@ -98,7 +98,7 @@ def test_no_relay(host: MailHost) -> None:
 
 @pytest.mark.parametrize("socket", ["milter", "socketmap"])
 def test_only_postfix_reaches_the_daemon(host: MailHost, socket: str) -> None:
-    """Only Postfix can connect to the daemon, because other users could get mail signed."""
+    """Only Postfix can connect to the daemon, which signs mail for any client that connects."""
     path = f"/run/postroom-mail/{socket}"
     code = f"from socket import *; socket(AF_UNIX).connect('{path}')"
     connect = ("python3", "-c", code)
@@ -120,7 +120,7 @@ def test_submission_needs_login(host: MailHost) -> None:
 
 @pytest.mark.parametrize("sender", [f"ceo@{ONE}", f'"ceo"@{ONE}', f"postmaster@{TWO}"])
 def test_forwarded_mail_is_not_sent_as_its_sender(host: MailHost, sender: str) -> None:
-    """Forwarded mail gets an SRS sender and no signature, so nobody can forge senders with it."""
+    """Forwarded mail gets an SRS sender and no signature, so it can't be used to forge senders."""
     forwarder, to = unused(TWO), unused("partner.example")
     host.two.forwarder(forwarder, [to])
     host.mail.receive(forwarder, sender=sender)
@@ -136,7 +136,7 @@ def test_forged_srs(host: MailHost) -> None:
 
 
 def test_harvested_srs(host: MailHost) -> None:
-    """An SRS address that the host generated only accepts bounces, so nobody can relay with it."""
+    """An SRS address that the host generated accepts only bounces, so it can't relay other mail."""
     forwarder = unused()
     host.one.forwarder(forwarder, ["harvester@partner.example"])
     host.mail.receive(forwarder, "forwarded")
@@ -150,7 +150,7 @@ def test_harvested_srs(host: MailHost) -> None:
 
 @pytest.mark.parametrize("end", [b"\n.\n", b"\r\n.\n", b"\n.\r\n", b"\r.\r"])
 def test_smuggling(host: MailHost, end: bytes) -> None:
-    """Only CR LF, a dot and CR LF end a message."""
+    """A message is ended only by the exact sequence CR LF, dot, CR LF."""
     name = host.mailbox()
     inner = f"MAIL FROM:<{PARTNER}>\r\nRCPT TO:<{name}>\r\nDATA\r\nSubject: smuggled\r\n\r\n"
     with host.mail.mx() as client:
@@ -176,7 +176,7 @@ def test_password_guessing(host: MailHost) -> None:
 
 
 def test_forwarding_loop_over_tenants(host: MailHost) -> None:
-    """A forwarding loop across tenants ends, and members outside of it get the mail once."""
+    """A forwarding loop across tenants ends, and members outside the loop get the mail once."""
     here, there, outside = unused(ONE), unused(TWO), host.mailbox()
     host.one.forwarder(here, [there, outside])
     host.two.forwarder(there, [here])

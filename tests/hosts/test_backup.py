@@ -34,7 +34,7 @@ MAIL, STATE, TEMPORARY = "/var/lib/postroom-mail", "/var/lib/postroom", "/var/tm
 
 @dataclass(frozen=True)
 class Saved:
-    """A backup, and the state of the host at the time.
+    """A backup, and the state of the host when it was taken.
 
     :param name: a mailbox with the messages "read" (flagged, in INBOX) and "filed" (in Archive)
     :param bounce: an SRS address of PARTNER
@@ -54,7 +54,7 @@ def run_playbook(host: MailHost, name: str, *options: str, **variables: object) 
 
 
 def back_up(host: MailHost, folder: Path, *options: str) -> playbooks.Run:
-    """Back up the host to a folder."""
+    """Back up the host to a directory."""
     return run_playbook(host, "mail_host_backup", *options, mail_host_backup_folder=str(folder))
 
 
@@ -66,7 +66,7 @@ def restore(host: MailHost, backup: Path, *options: str, **variables: object) ->
 
 @pytest.fixture(scope="module")
 def saved(host: MailHost, tmp_path_factory: pytest.TempPathFactory) -> Saved:
-    """Return a backup of the host."""
+    """Provide a backup of the host."""
     folder = tmp_path_factory.mktemp("backups")
     name, forwarder = host.mailbox(), unused()
     host.one.forwarder(forwarder, ["bounce@partner.example"])
@@ -97,7 +97,7 @@ def saved(host: MailHost, tmp_path_factory: pytest.TempPathFactory) -> Saved:
 def restored(
     host: MailHost, saved: Saved, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[MailHost]:
-    """Return a new host, built by the playbook mail_host, with the backup restored."""
+    """Provide a new host, built with the `mail_host` playbook, on which the backup was restored."""
     token = tmp_path_factory.mktemp("token") / "token"
     with mail_host.spare_host(host) as spare:
         tenant = {"mail_host_tenant": "new", "mail_host_token_file": str(token)}
@@ -138,7 +138,7 @@ def test_backup(saved: Saved) -> None:
 
 
 def test_check_mode_makes_no_backup(host: MailHost, tmp_path: Path) -> None:
-    """Check mode reports that a backup would be made, and leaves no files."""
+    """Check mode reports that a backup would be made, and creates no files."""
     run = back_up(host, tmp_path / "backups", "--check")
     assert run.status == 0, run.output
     assert "would be backed up" in run.output
@@ -165,7 +165,7 @@ def test_restored_mail(restored: MailHost, saved: Saved) -> None:
 
 
 def test_restored_service(restored: MailHost, saved: Saved) -> None:
-    """A restored host accepts the token, receives and signs mail, and returns old bounces."""
+    """A restored host accepts the old token, receives and signs mail, and delivers late bounces."""
     assert restored.one.get(saved.name).status_code == 200
     restored.mail.receive(saved.name, "new")
     assert restored.wait_for_mail(saved.name, "new")
@@ -192,7 +192,7 @@ def test_restored_rights(host: MailHost, restored: MailHost) -> None:
 
 
 def test_quota(restored: MailHost) -> None:
-    """Mail that exceeds a mailbox's quota is returned, and other recipients still get it."""
+    """Mail that exceeds a mailbox's quota is returned. Other recipients still get the mail."""
     sender, full, other = restored.mailbox(), restored.mailbox(), restored.mailbox()
     for subject, recipients in (("fits", [full]), ("too much", [full, other])):
         large = message(sender, full, subject)
@@ -209,7 +209,7 @@ def test_quota(restored: MailHost) -> None:
 
 
 def test_restore_refuses_to_replace(restored: MailHost, saved: Saved) -> None:
-    """A host with mailboxes is only replaced if the user allows it."""
+    """The data of a host with mailboxes is replaced only if the user allows it."""
     new = restored.mailbox()
     run = restore(restored, saved.folder)
     assert run.status == 2
@@ -233,7 +233,7 @@ def test_restore_refuses_to_replace(restored: MailHost, saved: Saved) -> None:
 def test_damaged_backup(
     restored: MailHost, saved: Saved, tmp_path: Path, damage: str, problem: str
 ) -> None:
-    """A damaged backup is refused with one sentence, and the service keeps running."""
+    """A damaged backup is refused with a one-sentence error, and the service keeps running."""
     backup = tmp_path / "backup"
     shutil.copytree(saved.folder, backup)
     manifest = backup / "manifest"
@@ -267,7 +267,7 @@ def test_damaged_backup(
 
 
 def test_replace(restored: MailHost, saved: Saved) -> None:
-    """Replacing removes everything that is newer than the backup, and duplicates no message."""
+    """Replacing data removes everything newer than the backup, and duplicates no message."""
     new = restored.mailbox()
     restored.mail.receive(saved.name, "after the backup")
     restored.wait_for_mail(saved.name, "after the backup")
@@ -284,7 +284,7 @@ def test_replace(restored: MailHost, saved: Saved) -> None:
 def _validity(host: MailHost, name: str) -> int:
     """Return an inbox's UIDVALIDITY.
 
-    When it changes, mail clients discard their cached messages.
+    When this value changes, mail clients discard their cached messages.
     """
     session = host.mail.imap(name, SECRET)
     session.select()

@@ -69,7 +69,7 @@ def test_database_stopped(host: MailHost) -> None:
 
     wait_for(arrived, 180)
     wait_for(lambda: _has_api(host))
-    # Other tests may use a Postfix process that doesn't retry the database yet.
+    # Restart Postfix, because other tests may use a process that doesn't retry the database yet.
     host.host.run("systemctl", "restart", "postfix")
 
 
@@ -85,7 +85,7 @@ def test_daemon_stopped(host: MailHost) -> None:
 
 
 def test_daemon_killed(host: MailHost) -> None:
-    """If the daemon is killed, Postfix's maps are emptied, and filled again after its restart."""
+    """Postfix's maps are emptied if the daemon is killed, and refilled after it restarts."""
     name, alias = host.mailbox(), unused()
     other = host.mailbox(alias)
     host.wait_until_mapped(alias, other)
@@ -142,7 +142,7 @@ def _serves(host: MailHost, name: str) -> bool:
     """Return whether the host accepts mail from outside and from the mailbox."""
     try:
         return host.reply_to(name)[:3] == "250" and host.mail.log_in(name, SECRET)[:3] == "235"
-    except (OSError, smtplib.SMTPException):  # a daemon is still starting
+    except (OSError, smtplib.SMTPException):  # A daemon is still starting.
         return False
 
 

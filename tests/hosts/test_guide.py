@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The files and commands in the mail host tutorial and guide work."""
+"""Test that the files and commands in the mail host tutorial and guide work."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COMMANDS = [line for block in BLOCKS if block.language == "shell" for line in bl
 
 
 def test_variables() -> None:
-    """The role and the playbooks have all variables that the guide sets."""
+    """The role and the playbooks accept all variables that the guide sets."""
     arguments = playbook_reference.read_all()
     of_role = {*repository.role_options("mail_host")}
     given = {*yaml.safe_load(FILES["mail_host.yml"])}

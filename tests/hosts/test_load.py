@@ -40,13 +40,13 @@ def test_recipients_while_the_api_writes(host: MailHost) -> None:
         replies = sum(pool.map(lambda seed: _replies(host, addresses, seed), batches), Counter())
     assert replies == {250: RECIPIENTS}
     assert set(writes) == {200}
-    # Each writer wrote several times in the meantime.
+    # Check that the writers were active in the meantime.
     assert writes[200] > 10 * WRITERS
 
 
 @contextlib.contextmanager
 def api_writes(api: Api, names: list[str]) -> Iterator[Counter[int]]:
-    """Add and remove aliases until the block ends, and yield the number of responses by status."""
+    """Add and remove aliases until the block ends, and yield the number of responses per status."""
     ended = threading.Event()
     statuses: Counter[int] = Counter()
 
@@ -71,11 +71,11 @@ def api_writes(api: Api, names: list[str]) -> Iterator[Counter[int]]:
 
 
 def _replies(host: MailHost, addresses: list[str], seed: int) -> Counter[int]:
-    """Return the number of recipients by reply. The message itself isn't sent."""
+    """Return the number of recipients for each reply. No message is sent."""
     chosen = random.Random(seed).choices(addresses, k=BATCH)  # noqa: S311 any recipients do
     with host.mail.mx() as client:
         client.ehlo()
         client.mail(PARTNER)
-        # Pipelined, like other mail servers.
+        # Pipeline the commands, as other mail servers do.
         client.send("".join(f"RCPT TO:<{address}>\r\n" for address in chosen))
         return Counter(client.getreply()[0] for _address in chosen)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Changes in the API take effect on mail, and mail arrives once, unchanged and signed."""
+"""Changes made through the API affect delivery, and mail arrives once, unchanged and signed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_each_secret_logs_in(host: MailHost) -> None:
 
 
 def test_login_needs_tls(host: MailHost) -> None:
-    """Submission offers a login only after STARTTLS, and port 25 never does."""
+    """Submission offers logins only after STARTTLS, and port 25 never offers logins."""
     for port in (587, 25):
         with smtplib.SMTP(host.host.address, port, "localhost") as client:
             client.ehlo()
@@ -68,7 +68,7 @@ def test_alias_added_moved_removed(host: MailHost) -> None:
 
 
 def test_new_domain_after_refusals(host: MailHost) -> None:
-    """Postfix processes that refused mail to a domain accept it once the domain is verified."""
+    """A Postfix process that refused a domain's mail accepts it once the domain is verified."""
     name = "late.example"
     address = f"postmaster@{name}"
     for _session in range(20):
@@ -108,7 +108,7 @@ def test_forwarders(host: MailHost) -> None:
 
 
 def test_replaced_secret(host: MailHost) -> None:
-    """After a secret is replaced, the old one is refused and its sessions end."""
+    """After a secret is replaced, the old secret is refused and its sessions end."""
     name = host.mailbox()
     reading, sending = host.mail.imap(name, SECRET), host.mail.submit(name, SECRET)
     host.one.patch(name, secrets=["replaced"])
@@ -235,7 +235,7 @@ def test_postmaster(host: MailHost) -> None:
 
 
 def _has_ended(session: imaplib.IMAP4_SSL) -> bool:
-    """Return whether the host has closed a session, and close the session in this case."""
+    """Return whether the host has ended a session. If so, close the client's connection."""
     try:
         session.noop()
     except (imaplib.IMAP4.abort, OSError):

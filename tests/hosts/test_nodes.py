@@ -42,9 +42,9 @@ def test_second_run_changes_nothing(host: MailHost) -> None:
     assert [recap.changed for recap in run.recaps] == [0, 0], run.output
 
 
-# Each move takes seconds, so these two tests run while there are few mailboxes.
+# Each move takes seconds, so the next two tests run first, while there are few mailboxes.
 def test_drain(host: MailHost) -> None:
-    """A drained node loses all of its mailboxes, and new mailboxes are placed on the other one."""
+    """Draining a node moves all its mailboxes away. New mailboxes are placed on the other node."""
     names = [_mailbox_on(host, SECOND) for _number in range(3)]
     for name in names:
         host.mail.receive(name, "before")
@@ -93,7 +93,7 @@ def test_either_node_serves_all_mailboxes(host: MailHost, node: str) -> None:
 
 
 def test_bounce_to_the_other_node(host: MailHost) -> None:
-    """Each node accepts the SRS addresses that the other one generated."""
+    """Each node accepts the SRS addresses that the other node generated."""
     forwarder, member = unused(), unused("partner.example")
     host.one.forwarder(forwarder, [member])
     sender = unused("partner.example")
@@ -136,7 +136,7 @@ def test_move(host: MailHost) -> None:
 
 
 def test_old_copy(host: MailHost) -> None:
-    """After a move, the old node sets its copy aside, and deletes it together with the mailbox."""
+    """After a move, the old node sets its copy aside until the mailbox is deleted."""
     name = _mailbox_on(host, FIRST)
     host.mail.receive(name)
     host.wait_for_mail(name)
@@ -171,7 +171,7 @@ def test_refused_move(host: MailHost, variables: dict[str, object]) -> None:
 
 
 def test_failed_move(host: MailHost) -> None:
-    """If a move fails, the mailbox remains usable on its node, and the other mailboxes move."""
+    """If a move fails, the mailbox remains usable on its node, and other mailboxes still move."""
     names = [_mailbox_on(host, FIRST) for _number in range(2)]
     # The copy of the first mailbox can't be written.
     uid = host.hosts[FIRST].run("doveadm", "user", "-f", "home", names[0]).strip()
@@ -207,7 +207,7 @@ def test_move_by_hand_on_the_wrong_node(host: MailHost) -> None:
 
 @pytest.mark.parametrize("how", ["stopped", "unreachable"])
 def test_node_down(host: MailHost, how: str) -> None:
-    """If a node is down, the other one serves its own mailboxes and queues mail for the rest."""
+    """If a node is down, the other node serves its own mailboxes and queues mail for the rest."""
     there, down = host.on(FIRST), host.hosts[SECOND]
     near, far = _mailbox_on(host, FIRST), _mailbox_on(host, SECOND)
     subjects = [f"m{number}" for number in range(40)]
@@ -234,7 +234,7 @@ def test_database_down(host: MailHost) -> None:
     host.database.stop()
     try:
         for node in NODES:
-            # New processes connect immediately.
+            # New Postfix processes connect immediately.
             host.hosts[node].run("systemctl", "restart", "postfix")
             assert host.on(node).reply_to(name).startswith("4")
             with pytest.raises(imaplib.IMAP4.error, match="UNAVAILABLE"):
@@ -295,7 +295,7 @@ def _status(host: MailHost, name: str) -> tuple[object, object]:
 
 
 def _all_of(host: MailHost, name: str, subjects: set[str]) -> Counter[str] | None:
-    """Return an inbox's contents once all subjects are there. Until then, let Postfix retry."""
+    """Make Postfix retry, and return the subjects in an inbox, or None if some are missing."""
     host.retry()
     found = Counter(host.mail.subjects(name))
     return found if found.keys() >= subjects else None

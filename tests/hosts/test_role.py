@@ -73,7 +73,7 @@ def test_upgrade_of_a_host_without_maps(host: MailHost) -> None:
 
 
 def test_failed_upgrade(host: MailHost) -> None:
-    """After a failed upgrade, the service continues, and the URL's password appears nowhere."""
+    """After a failed upgrade, the service still runs, and the URL's password appears nowhere."""
     link = host.host.run("readlink", "/opt/postroom/bin")
     package = "https://user:hidden-token@nowhere.invalid/postroom-9-py3-none-any.whl"
     run = host.play(PLAY, mail_host_package=package)
@@ -86,7 +86,7 @@ def test_failed_upgrade(host: MailHost) -> None:
 
 
 def test_removal_keeps_mail_and_database(host: MailHost) -> None:
-    """A removal keeps the mail and the database, and a later run serves them again."""
+    """A removal keeps the mail and the database. Applying the role again restores the service."""
     name = host.mailbox()
     host.mail.receive(name, "kept")
     host.wait_for_mail(name, "kept")

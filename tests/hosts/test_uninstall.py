@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Removal with all data. This must be the last file, because it leaves no host for other tests."""
+"""The removal of all data. This file must run last, because it leaves no host for other tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ REMOVE = {"mail_host_state": "absent", "mail_host_remove_data": True}
 
 
 def test_removal_with_data(host: MailHost) -> None:
-    """A removal with all data leaves nothing behind, and a second one changes nothing."""
+    """A removal with all data leaves nothing behind, and a second removal changes nothing."""
     run = host.play(PLAY, **REMOVE)
     assert run.status == 0, run.output
     again = host.play(PLAY, **REMOVE)

@@ -52,7 +52,7 @@ class MailServer(MailClient):
 
 
 def is_signed(sent: bytes, records: dict[str, list[dict[str, str]]], domain: str) -> bool:
-    """Verify a message's DKIM signature with the records of the DNS endpoint."""
+    """Return whether the records of the DNS endpoint verify a message's DKIM signature."""
     return bool(signing_key(sent, records["txt"], domain))
 
 
@@ -70,7 +70,7 @@ def resolve_to(address: str, host: str, patch: pytest.MonkeyPatch) -> None:
 def mail_server(
     folder: Path, *options: str, populate: bool = True, database: str | None = None
 ) -> Iterator[MailServer]:
-    """Run the service with the mail server, and with Alice and Bob at example.com."""
+    """Run the service with the mail server, and with Alice's and Bob's mailboxes at example.com."""
     extra_args = [*mail_options(folder), *options]
     with (
         running_service(folder, database=database, extra_args=extra_args) as service,

@@ -38,7 +38,7 @@ def mail(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MailServer]:
 
 
 def recipients(mail: MailServer, *addresses: str) -> list[int]:
-    """Return the replies to the recipients of a message from another server."""
+    """Return the reply code for each recipient of a message from another server."""
     with mail.mx() as server:
         server.ehlo()
         server.mail(PARTNER)
@@ -95,7 +95,7 @@ def test_a_forwarder_redirects_and_stores_nothing(mail: MailServer) -> None:
 
 
 def test_outgoing_mail_is_signed_with_its_domains_key(mail: MailServer) -> None:
-    """Outgoing mail is signed with the key of its domain, and with no other."""
+    """Outgoing mail is signed with the key of its domain, and with no other key."""
     other = mail.api.domain("other.example")
     mail.api.mailbox(f"eve@{other}", secrets=[SECRET])
     records = {domain: mail.api.dns(domain).json() for domain in (DOMAIN, other)}
@@ -108,7 +108,7 @@ def test_outgoing_mail_is_signed_with_its_domains_key(mail: MailServer) -> None:
     assert not is_signed(sent.replace(b"Text.", b"Pay!."), records[other], other)
 
 
-#: From headers that are not exactly Alice, some of them only for certain mail programs.
+#: From headers that at least some mail programs don't read as exactly Alice's address.
 SPOOFED = [
     *(f"From: {BOB}", "From: stranger@tenant.example", f"From: {ALICE}, {BOB}", "From:", "Cc: x"),
     *(f"From: {ALICE}\r\nFrom: {BOB}", f"From: {ALICE} <{BOB}>", f"From: <{ALICE}> <{BOB}>"),
@@ -120,7 +120,7 @@ SPOOFED = [
 
 @pytest.fixture(scope="module")
 def stranger(mail: MailServer) -> str:
-    """Return another tenant's mailbox."""
+    """Create a mailbox of another tenant, and return its address."""
     with Api(mail.service.url, mail.service.new_token("another")) as api:
         api.domain("tenant.example")
         return api.mailbox("stranger@tenant.example")
@@ -128,7 +128,7 @@ def stranger(mail: MailServer) -> str:
 
 @pytest.mark.parametrize("header", SPOOFED)
 def test_the_header_from_is_the_mailboxs_own(mail: MailServer, header: str) -> None:
-    """The header From must be one address of the mailbox, however mail programs parse it."""
+    """The From header must be one of the mailbox's addresses, however a mail program parses it."""
     with mail.submit() as client:
         client.mail(ALICE)
         client.rcpt(BOB)
@@ -138,7 +138,7 @@ def test_the_header_from_is_the_mailboxs_own(mail: MailServer, header: str) -> N
 
 
 def test_a_mailbox_sends_from_its_own_addresses(mail: MailServer, stranger: str) -> None:
-    """A mailbox can send from its own addresses to existing recipients, and from no others."""
+    """A mailbox can send only from its own addresses, and only to recipients that exist."""
     with mail.submit() as client:
         for sender in (BOB, stranger, PARTNER, ""):
             assert client.mail(sender)[0] == 553
@@ -185,7 +185,7 @@ def test_recipients_are_checked_again_when_the_message_comes(mail: MailServer) -
 
 
 def test_any_secret_logs_in(mail: MailServer) -> None:
-    """Each of a mailbox's secrets logs in with its full address, until PATCH replaces them."""
+    """Each of a mailbox's secrets works with the full address, until PATCH replaces the secrets."""
     name, secrets = f"erin@{DOMAIN}", ["first", "zweites ü"]
     mail.api.mailbox(name, f"e@{DOMAIN}", secrets=secrets)
     check_logins(mail, name, secrets, "third")
@@ -226,7 +226,7 @@ def test_a_login_acts_for_its_own_mailbox_only(mail: MailServer) -> None:
 
 
 def check_logins(mail: MailServer, name: str, secrets: list[str], *wrong: str) -> None:
-    """Check that the right secrets log in, and that wrong ones and other names don't."""
+    """Check that the right secrets allow a login, and that wrong secrets and other names don't."""
     for secret in secrets:
         assert mail.inbox(name, secret) == []
         mail.submit(name, secret).quit()

@@ -69,7 +69,7 @@ def options_of(module: str, passwords: list[str]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("module", ["email_mailbox", "email_tenant"])
 def test_twelve_steps(module: str, site: Site, mail: MailServer) -> None:
-    """Check mode predicts each operation, a real run performs it, and another changes nothing."""
+    """Check mode predicts each operation, a run performs it, and a second run changes nothing."""
     for passwords in ([FIRST], [OTHER, FIRST], []):
         options = options_of(module, passwords)
         site.recorder.take()

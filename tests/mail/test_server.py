@@ -147,7 +147,7 @@ def test_a_relays_refusal_reaches_the_client(
 
 
 def test_loops_are_refused(tmp_path: Path) -> None:
-    """Forwarding loops are refused, both between two accounts and over other servers."""
+    """Forwarding loops are refused, both between two accounts and through other servers."""
     with mail_server(tmp_path) as mail, mail.mx() as server:
         with Api(mail.service.url, mail.service.new_token("other")) as other:
             other.domain("other.example")
@@ -202,7 +202,7 @@ def test_only_verified_domains_are_served_and_sign(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["/", ".", "", "..", "a/../b", "/etc", "x" * 300])
 def test_folders_stay_in_their_mailbox(name: str, tmp_path: Path) -> None:
-    """A client can't leave its mailbox's folder, whatever it calls a mail folder."""
+    """A client can't leave its mailbox's directory, whatever name it gives to a mail folder."""
     folder = tmp_path / "maildir"
     (folder / "photos").mkdir(parents=True)
     with mail_server(tmp_path, f"--mail-dir={folder}") as mail:
@@ -253,7 +253,7 @@ def test_odd_commands_do_no_harm(stored: tuple[str, ...], tmp_path: Path) -> Non
     ],
 )
 def test_a_failed_start_names_the_reason(option: str, reason: str, tmp_path: Path) -> None:
-    """A start with an unusable folder, certificate or port fails, and names the reason."""
+    """If a directory, certificate or port is unusable, the start fails with the reason."""
     for name in ("cert", "key"):
         (tmp_path / name).write_text("not PEM")
     with socket.create_server((HOST, 0)) as taken:
@@ -325,7 +325,7 @@ def test_a_certificate_is_generated_once(tmp_path: Path) -> None:
 
 
 def test_the_log_has_no_mail_and_no_secrets(tmp_path: Path) -> None:
-    """The log contains no mail or secrets, even at the lowest level and after errors."""
+    """The log contains no mail or secrets, even at the lowest log level and after errors."""
     with mail_server(tmp_path, "--log-level=debug") as mail:
         (tmp_path / "outbox").rmdir()
         (tmp_path / "outbox").write_text("in the way of the folder")

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A mail host without Postfix and Dovecot, on a real PostgreSQL."""
+"""Fixtures for a mail host without Postfix and Dovecot, with a real PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["postgresql_url"]
 
 @pytest.fixture(scope="module")
 def database(postgresql_url: str) -> Iterator[str]:
-    """Return an empty database."""
+    """Provide the URL of an empty database."""
     with fresh_database(postgresql_url) as url:
         yield url
 

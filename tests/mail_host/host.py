@@ -29,11 +29,11 @@ ATTEMPTS = 600
 
 
 class DaemonError(RuntimeError):
-    """The daemon did not start or exit as expected."""
+    """Raised if the daemon does not start or exit as expected."""
 
 
 class Daemon(Running):
-    """A process of `postroom-service mail`. `folder` contains its files."""
+    """A process of `postroom-service mail`. `folder` contains the process's files."""
 
     error = DaemonError
 
@@ -74,13 +74,13 @@ class Daemon(Running):
         return httpx.get(f"{self.ready['url']}/healthz", timeout=60, verify=TRUST).status_code
 
     def metrics(self) -> dict[str, float]:
-        """Return the metrics by name and labels."""
+        """Return the metrics, keyed by name and labels."""
         page = httpx.get(f"{self.ready['url']}/metrics", timeout=60, verify=TRUST).text
         lines = [line.rpartition(" ") for line in page.splitlines() if not line.startswith("#")]
         return {name: float(value) for name, _, value in lines}
 
     def kicks(self) -> list[str]:
-        """Return the arguments of all calls of doveadm."""
+        """Return the arguments of all calls to doveadm."""
         return self.kicked.read_text().splitlines() if self.kicked.exists() else []
 
 
@@ -185,7 +185,7 @@ def wait(is_true: Callable[[], object]) -> None:
 
 
 def _doveadm(folder: Path) -> Path:
-    """Create a folder with a fake doveadm that records its arguments."""
+    """Create a directory with a fake doveadm that records its arguments."""
     place = folder / "bin"
     place.mkdir(exist_ok=True)
     program = place / "doveadm"

@@ -63,7 +63,7 @@ def readable(url: str, role: str) -> set[str]:
 
 @pytest.fixture
 def migrated(database: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Return a database with the current schema, which the commands use."""
+    """Migrate a database, make the commands use it, and return its URL."""
     monkeypatch.setenv("POSTROOM_SERVICE_DATABASE", database)
     create_roles(database)
     assert main(["migrate"]) == 0
@@ -82,7 +82,7 @@ def test_the_roles_read_their_views_only(migrated: str, capsys: pytest.CaptureFi
 
 
 def test_two_grants_at_the_same_time(migrated: str) -> None:
-    """A grant waits for another one that is running."""
+    """A grant waits until another grant has finished."""
     run_sql(migrated, "REVOKE SELECT ON mail.logins FROM dovecot")
     with contextlib.closing(Database(migrated)) as opened, ThreadPoolExecutor() as pool:
 
@@ -102,7 +102,7 @@ def test_two_grants_at_the_same_time(migrated: str) -> None:
 
 @pytest.mark.parametrize("role", ROLES)
 def test_the_roles_write_nothing(migrated: str, role: str) -> None:
-    """The roles can't write, neither through their views nor with temporary objects."""
+    """The roles can't write through their views, create tables or read mail.members."""
     main(["grant"])
     for statement in (
         *(

@@ -35,7 +35,7 @@ POSTMAP = shutil.which("postmap", path="/usr/sbin:/usr/bin")
 
 
 def read(folder: Path, name: str = lmdb_files.MAILBOXES) -> dict[str, str]:
-    """Return the contents of a map, read while no process changes it."""
+    """Return the contents of a map, which are read while no process changes the map."""
     path = folder / f"{name}.lmdb"
     with (
         lmdb_files.locked(path),
@@ -54,7 +54,7 @@ def test_changes_and_lookups_exclude_each_other(tmp_path: Path) -> None:
     path = tmp_path / "domains.lmdb"
     with path.open("rb") as reader:
         with lmdb_files.locked(path):
-            # lmdb closes the file once, which must not release the lock.
+            # lmdb opens and closes the file, which must not release the lock.
             lmdb.open(str(path), subdir=False, lock=False).close()
             with pytest.raises(BlockingIOError):
                 fcntl.lockf(reader, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -72,7 +72,7 @@ def test_changes_and_lookups_exclude_each_other(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def maps(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder with the maps."""
+    """Provide a directory for the maps."""
     return tmp_path_factory.mktemp("maps")
 
 
@@ -118,10 +118,10 @@ def test_each_change_is_followed(host: MailHost, maps: Path) -> None:
 
 
 def test_a_verification_writes_one_domain(host: MailHost, maps: Path) -> None:
-    """Verifying a domain only writes its own addresses and those of its mailboxes."""
+    """Verifying a domain writes only its own addresses and the addresses of its mailboxes."""
     kept = mailbox(host)
     new = host.api.mailbox(f"ann@{host.domain(unused_domain(), verified=False)}")
-    # Each mailbox has an alias on the other one's domain.
+    # Each mailbox has an alias on the other mailbox's domain.
     host.api.patch(kept, emails=[kept, f"x{new}"])
     host.api.patch(new, emails=[new, f"x{kept}"])
     wait(lambda: kept in read(maps))
@@ -177,7 +177,7 @@ def test_a_sweep_does_not_delay_changes(host: MailHost, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(POSTMAP is None, reason="postmap not installed")
 def test_postfix_reads_the_maps(host: MailHost, maps: Path, tmp_path: Path) -> None:
-    """Postfix finds entries in the maps, whatever their case."""
+    """Postfix finds entries in the maps, whatever the case of the address."""
     name = mailbox(host)
     wait(lambda: name in read(maps))
     (tmp_path / "main.cf").touch()
@@ -200,7 +200,7 @@ def test_a_map_that_cannot_be_emptied_is_replaced(tmp_path: Path) -> None:
         lmdb_files.change(tmp_path, lmdb_files.DOMAINS, {"x": "y"})
         mailboxes.write_bytes(b"x" * 20_000)
         if is_blocked:
-            (tmp_path / "mailboxes.new").mkdir()  # blocks a new map
+            (tmp_path / "mailboxes.new").mkdir()  # prevents the creation of a new map
         with pytest.raises(OSError, match="mailboxes") if is_blocked else contextlib.nullcontext():
             lmdb_files.clear(tmp_path)
         assert read(tmp_path, lmdb_files.DOMAINS) == {}
@@ -253,7 +253,7 @@ def test_unreadable_notifications_are_ignored(host: MailHost, maps: Path) -> Non
 def test_maps_that_cannot_be_written_are_emptied_and_filled_later(
     host: MailHost, tmp_path: Path
 ) -> None:
-    """Maps that can't be written are emptied, and filled again when they can."""
+    """Maps that can't be written are emptied, and filled again once they can be written."""
     with running_daemon(tmp_path, host.service, f"--maps={tmp_path}") as daemon:
         name = mailbox(host)
         wait(lambda: name in read(tmp_path))
@@ -285,7 +285,7 @@ def test_damaged_maps_are_replaced_at_the_start(host: MailHost, tmp_path: Path) 
 def test_a_killed_daemon_leaves_maps_that_the_supervisor_empties(
     host: MailHost, tmp_path: Path
 ) -> None:
-    """The supervisor empties the maps after the daemon was killed."""
+    """If the daemon is killed, the supervisor empties the maps."""
     daemon = make_daemon(tmp_path, host.service, f"--maps={tmp_path}")
     wait(lambda: filled(daemon))
     daemon.kill()

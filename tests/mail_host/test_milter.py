@@ -60,12 +60,12 @@ def mta(host: MailHost, people: None) -> Iterator[Mta]:
 
 
 def message(header: str = f"From: {ALICE}") -> bytes:
-    """Return a message with this header From."""
+    """Return a message that begins with this header."""
     return f"{header}\r\nTo: {PARTNER}\r\nSubject: Hello\r\n\r\nText.\r\n".encode()
 
 
 def is_signed(host: MailHost, content: bytes, domain: str = DOMAIN) -> bool:
-    """Verify a signature with the key that the API returns."""
+    """Return whether the key from the API verifies a message's DKIM signature."""
     return bool(signing_key(content, host.api.dns(domain).json()["txt"], domain))
 
 
@@ -123,7 +123,7 @@ def test_the_envelope_sender_is_the_mailboxs_own(
     ],
 )
 def test_the_header_from_is_the_mailboxs_own(mta: Mta, header: str) -> None:
-    """The header From must be one address of the mailbox, for every kind of mail program."""
+    """The From header must be one of the mailbox's addresses, however a mail program parses it."""
     assert mta.submit(ALICE, ALICE, [PARTNER], message(header)).reply == (
         "550 5.7.1 The header From is not an address of your mailbox"
     )
@@ -147,7 +147,7 @@ def test_the_header_from_is_the_mailboxs_own(mta: Mta, header: str) -> None:
     ids=["plain", "name", "folded", "spaces", "folds", "utf8", "long", "empty", "open", "large"],
 )
 def test_mail_of_a_verified_domain_is_signed(host: MailHost, mta: Mta, content: bytes) -> None:
-    """Mail of a verified domain is signed with the key in the API, including its content."""
+    """Mail from a verified domain is signed with the key in the API, including its headers."""
     answer = mta.submit(ALICE, ALICE, [PARTNER, BOB], content)
     assert answer.reply == "accept"
     assert answer.content.startswith(b"DKIM-Signature: v=1;")
@@ -162,7 +162,7 @@ def test_mail_of_a_verified_domain_is_signed(host: MailHost, mta: Mta, content: 
 
 
 def test_the_domain_of_the_header_signs(host: MailHost, mta: Mta) -> None:
-    """Mail is signed by the domain in the header From, not by the login's or the envelope's."""
+    """Mail is signed by the From header's domain, not by the login's or the envelope's domain."""
     second = host.domain(unused_domain())
     name, other = f"zoe@{DOMAIN}", f"zoe@{second}"
     host.api.mailbox(name, other)
@@ -192,7 +192,7 @@ def test_received_headers_of_the_client_are_removed(host: MailHost, mta: Mta) ->
 
 
 def test_a_connection_takes_several_messages(host: MailHost, mta: Mta) -> None:
-    """A connection can send several messages, and each needs its own login."""
+    """A connection can transmit several messages, each of which needs its own login."""
     assert mta.submit(ALICE, ALICE, [PARTNER], message()).reply == "accept"
     assert mta.mail(BOB, BOB) == "continue"
     assert mta.rcpt(PARTNER) == "continue"
@@ -213,7 +213,7 @@ def test_a_connection_takes_several_messages(host: MailHost, mta: Mta) -> None:
     [b"\0\0\0\0", b"\xff\xff\xff\xff", b"\0\0\0\x01E", b"\0\0\0\x03L\0\0", b"GET / HTTP/1.1"],
 )
 def test_garbage_ends_only_its_connection(host: MailHost, mta: Mta, data: bytes) -> None:
-    """Garbage or commands out of order only end their own connection."""
+    """Garbage or commands out of order end only the connection on which they were sent."""
     with host.daemon.mta() as other:
         other._socket.sendall(data)
         other._socket.shutdown(1)
@@ -223,7 +223,7 @@ def test_garbage_ends_only_its_connection(host: MailHost, mta: Mta, data: bytes)
 
 
 def test_changes_of_addresses_apply_at_once(host: MailHost, mta: Mta) -> None:
-    """Changes of addresses apply to open connections within a second."""
+    """Changes to addresses apply to open connections within a second."""
     ann, info = f"ann@{DOMAIN}", f"info@{DOMAIN}"
     host.api.mailbox(ann, info)
     assert mta.mail(ann, ann) == "continue"
@@ -238,7 +238,7 @@ def test_changes_of_addresses_apply_at_once(host: MailHost, mta: Mta) -> None:
 
 @pytest.mark.parametrize("deleted", [False, True])
 def test_open_connections_end_with_the_login(host: MailHost, deleted: bool) -> None:
-    """A connection ends when its mailbox is deleted or gets new secrets, and others continue."""
+    """If a mailbox is deleted or gets new secrets, its connections end. Others continue."""
     names = [host.api.mailbox(f"{name}{int(deleted)}@{DOMAIN}") for name in ("ended", "kept")]
     with host.daemon.mta() as ended, host.daemon.mta() as kept:
         assert [ended.mail(names[0], names[0]), kept.mail(names[1], names[1])] == ["continue"] * 2
@@ -256,7 +256,7 @@ def test_open_connections_end_with_the_login(host: MailHost, deleted: bool) -> N
 
 
 def test_recipients_are_limited_per_login(host: MailHost, people: None, tmp_path: Path) -> None:
-    """Recipients are limited per login over all connections, without affecting other logins."""
+    """The number of recipients is limited per login, over all of a login's connections."""
     with (
         running_daemon(tmp_path, host.service, "--recipients-per-hour=3") as daemon,
         ExitStack() as stack,
@@ -291,7 +291,7 @@ def test_a_message_can_be_too_large(mta: Mta) -> None:
 
 
 def test_a_stop_closes_connections(host: MailHost, people: None, tmp_path: Path) -> None:
-    """A stop closes the connections without logging an error, so that Postfix defers mail."""
+    """A stopping daemon closes connections without logging an error, so Postfix defers mail."""
     with running_daemon(tmp_path, host.service) as daemon, daemon.mta() as mta:
         assert mta.mail(ALICE, ALICE) == "continue"
         assert daemon.stop() == 0
@@ -301,7 +301,7 @@ def test_a_stop_closes_connections(host: MailHost, people: None, tmp_path: Path)
 
 
 def test_a_closed_connection_is_replaced(host: MailHost, mta: Mta) -> None:
-    """A closed database connection is replaced at the next look-up."""
+    """A database connection that was closed is replaced at the next look-up."""
     assert mta.mail(ALICE, ALICE) == "continue"
     closed = host.sql(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
@@ -314,7 +314,7 @@ def test_a_closed_connection_is_replaced(host: MailHost, mta: Mta) -> None:
 
 @pytest.mark.full
 def test_a_lost_database_defers_mail(tmp_path: Path) -> None:
-    """If the database is down, mail is deferred at each step until it is back."""
+    """While the database is down, mail is deferred at each step."""
     place = binaries()
     if place is None:
         pytest.skip(NO_POSTGRESQL)
@@ -341,7 +341,7 @@ def test_a_lost_database_defers_mail(tmp_path: Path) -> None:
 
 
 def test_the_log_has_no_mail_and_no_addresses(host: MailHost, people: None, tmp_path: Path) -> None:
-    """The log contains no mail and no addresses, even at the lowest level."""
+    """The log contains no mail and no addresses, even at the lowest log level."""
     with running_daemon(tmp_path, host.service, "--log-level=debug") as daemon:
         wait(lambda: daemon.health() == 200)
         with daemon.mta() as mta:

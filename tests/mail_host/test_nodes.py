@@ -45,7 +45,7 @@ Node = Callable[..., str]
 def node(
     host: MailHost, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Node:
-    """Return a function that runs a node command. At first there are no nodes or mailboxes."""
+    """Provide a function that runs a node command. At first, there are no nodes or mailboxes."""
     host.sql("DELETE FROM principal")
     host.sql("DELETE FROM mail.nodes")
     monkeypatch.setenv("POSTROOM_SERVICE_DATABASE", host.url)
@@ -65,7 +65,7 @@ def mailbox(host: MailHost) -> str:
 
 
 def login(host: MailHost, name: str) -> tuple[str | None, bool]:
-    """Return a mailbox's node and whether it is held, as Dovecot reads them."""
+    """Return a mailbox's node and whether the mailbox is held, as Dovecot reads them."""
     query = "SELECT node, held FROM mail.logins WHERE name = %s"
     [(node, held)] = host.sql(query, name, role="dovecot")
     return node, held
@@ -78,7 +78,7 @@ def places(host: MailHost, name: str) -> set[str | None]:
 
 
 def test_new_mailboxes_are_placed(host: MailHost, node: Node) -> None:
-    """A new mailbox is placed on a random open node, or on a closed one if all are closed."""
+    """A new mailbox is placed on a random open node, or on a closed node if none is open."""
     domain = host.domain(unused_domain())
     names = (f"u{n}@{domain}" for n in range(1000))
 
@@ -104,7 +104,7 @@ def test_new_mailboxes_are_placed(host: MailHost, node: Node) -> None:
 
 
 def test_the_first_node_gets_all_mailboxes(host: MailHost, node: Node) -> None:
-    """The first node gets all existing mailboxes, and a second one gets none of them."""
+    """The first node gets all existing mailboxes, and a second node gets none of them."""
     names = sorted(mailbox(host) for _ in range(3))
     assert node("list") == "NODE\tMAILBOXES\tSTATE"
     assert "--with-mailboxes" in node("add", A, status=2)
@@ -158,7 +158,7 @@ def test_a_node_that_is_being_removed_gets_no_mailbox(host: MailHost, node: Node
 
 
 def test_a_mailbox_moves_in_steps(host: MailHost, node: Node) -> None:
-    """A mailbox is moved in steps, and each step can be repeated until the next one."""
+    """A mailbox is moved in steps, and each step can be repeated until the next step."""
     node("add", A)
     name = mailbox(host)
     node("add", B)
@@ -169,7 +169,7 @@ def test_a_mailbox_moves_in_steps(host: MailHost, node: Node) -> None:
     for expected in ("changed", "unchanged"):
         assert node("hold", name) == expected
         assert (login(host, name), places(host, name)) == ((A, True), {A, B})
-    # A new attempt doesn't end the hold.
+    # Beginning the move again doesn't end the hold.
     assert node("begin", name, B) == "unchanged"
     assert login(host, name) == (A, True)
     assert node("finish", name.upper()) == "changed"
@@ -266,7 +266,7 @@ def test_sqlite_has_no_nodes(
 
 
 def swept(folder: Path, host: MailHost, *options: str) -> set[str]:
-    """Run a daemon until it has swept, and return the names of the mail folders."""
+    """Run a daemon until it has swept mail folders, and return the names of the folders."""
     with running_daemon(folder, host.service, *options) as daemon:
         wait(lambda: daemon.health() == 200)
         assert '"level": "error"' not in daemon.log()
@@ -274,7 +274,7 @@ def swept(folder: Path, host: MailHost, *options: str) -> set[str]:
 
 
 def test_a_node_keeps_its_own_mail(host: MailHost, node: Node, tmp_path: Path) -> None:
-    """A node sets the mail of a moved mailbox aside, and restores it if the mailbox returns."""
+    """A node sets a moved mailbox's mail aside, and restores the mail if the mailbox returns."""
     node("add", A)
     stays, moves = mailbox(host), mailbox(host)
     node("add", B)
@@ -298,11 +298,11 @@ def test_a_node_keeps_its_own_mail(host: MailHost, node: Node, tmp_path: Path) -
     node("begin", moves, A)
     assert swept(tmp_path, host, on_a) == {staying, moving, older}
     assert (tmp_path / "mail" / moving / "new").exists()
-    # A second copy from the same day stays in place.
+    # If a copy was already set aside on the same day, the second copy stays in place.
     node("cancel", moves)
     (tmp_path / "mail" / aside / "new").mkdir(parents=True)
     assert swept(tmp_path, host, on_a) == {staying, moving, aside, older}
-    # Without a node name, or with an unknown one, the daemon keeps the mail of all mailboxes.
+    # If the node name is missing or unknown, the daemon keeps the mail of all mailboxes.
     assert swept(tmp_path, host) == {staying, moving, aside, older}
     with running_daemon(tmp_path, host.service, f"--node={C}") as daemon:
         wait(lambda: "this is not a node" in daemon.log())
@@ -337,7 +337,7 @@ def test_a_deleted_mailbox_loses_what_was_set_aside(host: MailHost, node: Node) 
 def test_a_mail_host_of_the_previous_schema_is_migrated(
     host: MailHost, postgresql_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a migration, mailboxes have no node until one is added, and roles keep their access."""
+    """After a migration, mailboxes are on no node until one is added. Roles keep their access."""
     with fresh_database(postgresql_url) as url:
         monkeypatch.setenv("POSTROOM_SERVICE_DATABASE", url)
         with contextlib.closing(Database(url)) as database:

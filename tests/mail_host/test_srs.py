@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rewriting of forwarded mail's senders, and of bounces, over the socketmap."""
+"""SRS over the socketmap: rewriting of forwarded mail's senders, and of bounces' recipients."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def reverse(host: MailHost, *addresses: str) -> list[str]:
     "sender", [SENDER, "a@new.example", "x@sub.example.com", "-a_b@xn--p1ai.de"]
 )
 def test_a_bounce_goes_to_the_sender(host: MailHost, sender: str) -> None:
-    """A bounce goes to the original sender, even if mail servers changed the address's case."""
+    """A bounce goes to the original sender, even if mail servers changed the SRS address's case."""
     rewritten = forward(host, sender)
     local, _, host_name = rewritten.rpartition("@")
     assert host_name == NAME
@@ -86,18 +86,18 @@ def test_senders_of_this_service_are_rewritten(host: MailHost, sender: str) -> N
     ],
 )
 def test_odd_senders_are_replaced(host: MailHost, sender: str) -> None:
-    """Unusual senders are replaced by the postmaster's address."""
+    """Unusual senders are replaced with the postmaster's address."""
     assert forward(host, sender) == f"postmaster@{NAME}"
 
 
 def test_forged_addresses_are_not_found(host: MailHost) -> None:
-    """Forged addresses are not found, whichever part was changed."""
+    """A forged address is not found, whichever part of the address was changed."""
     rewritten = forward(host, "mbob@example.co")
     start, _, rest = rewritten.partition("=")
     digest, time, domain, local = rest.removesuffix(f"@{NAME}").split("=")
     forged = [
         *(f"{start}={digest}={time}={domain}={name}@{NAME}" for name in ("eve", "mbo", "")),
-        # The signed text is the same.
+        # Joined without a separator, the domain and the local part are unchanged.
         f"{start}={digest}={time}=example.com=bob@{NAME}",
         f"{start}={digest}={'AB' if time != 'AB' else 'AC'}={domain}={local}@{NAME}",
         *(f"{start}={digest[:n]}={time}={domain}={local}@{NAME}" for n in range(HASH_LENGTH)),
@@ -133,7 +133,7 @@ def test_a_second_hop_bounces_to_the_first(host: MailHost) -> None:
 
 
 def test_secrets_can_be_replaced(host: MailHost) -> None:
-    """The first secret signs, and addresses that a previous secret signed remain valid."""
+    """The first secret signs new addresses. Addresses signed by a previous secret remain valid."""
     old = Rewriter([SRS_SECRETS[1]], NAME).forward(SENDER)
     new = Rewriter([SRS_SECRETS[0]], NAME).forward(SENDER)
     other = Rewriter(["a-secret-of-another-host"], NAME).forward(SENDER)
@@ -154,7 +154,7 @@ def test_unknown_maps_are_an_error(host: MailHost) -> None:
     "request_", [b"x:forward a,", b"99999999:", b"10001:forward", b"1" * 99_999]
 )
 def test_garbage_ends_only_its_connection(host: MailHost, request_: bytes) -> None:
-    """Garbage only ends its own connection."""
+    """Garbage ends only the connection on which it was sent."""
     with connected(host.daemon.socketmap) as connection:
         connection.sendall(request_)
         connection.shutdown(socket.SHUT_WR)

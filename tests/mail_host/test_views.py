@@ -20,10 +20,10 @@ PARTNER = "desk@partner.example"
 
 @pytest.fixture(scope="module")
 def other(host: MailHost) -> Iterator[Api]:
-    """Return API access for another tenant, after everything was created."""
+    """Create the objects of two tenants, and provide API access to the second tenant."""
     host.domain(DOMAIN)
     host.domain(UNVERIFIED, verified=False)
-    # This tenant has a verified and an unverified domain.
+    # The first tenant has a verified and an unverified domain.
     host.api.mailbox(ALICE, SALES, f"alice@{UNVERIFIED}", secrets=["one", "two"])
     host.api.mailbox(BOB)
     host.api.mailbox(NINA, f"nina@{DOMAIN}")
@@ -74,19 +74,19 @@ def destinations(host: MailHost, address: str) -> list[str]:
 
 
 def test_forwarders_lead_to_mailboxes_and_other_services(host: MailHost, other: Api) -> None:
-    """A forwarder leads to each existing mailbox once, and to other services."""
+    """A forwarder delivers once to each existing mailbox, and to other services."""
     team = host.api.forwarder(
         f"team@{DOMAIN}",
         [SALES, ALICE, PARTNER, EVE, f"nobody@{DOMAIN}", NINA, f"nina@{DOMAIN}"],
         f"team-alias@{DOMAIN}",
     )
-    # An unverified domain is treated as another service's.
+    # An unverified domain is treated like a domain of another service.
     expected = sorted([ALICE, PARTNER, EVE, NINA])
     assert destinations(host, team) == destinations(host, f"team-alias@{DOMAIN}") == expected
 
 
 def test_nested_forwarders_are_followed(host: MailHost, other: Api) -> None:
-    """Nested forwarders are followed at any depth, even through another tenant's."""
+    """Nested forwarders are followed at any depth, even through another tenant's forwarder."""
     names = [host.api.forwarder(f"n0@{DOMAIN}", [BOB, PARTNER])]
     for n in range(1, 30):
         names.append(host.api.forwarder(f"n{n}@{DOMAIN}", [names[-1], BOB, SALES]))
@@ -95,7 +95,7 @@ def test_nested_forwarders_are_followed(host: MailHost, other: Api) -> None:
 
 
 def test_a_loop_over_two_tenants_ends(host: MailHost, other: Api) -> None:
-    """In a loop between two tenants, the other members get the mail once."""
+    """If two tenants' forwarders form a loop, members outside the loop get the mail once."""
     other.forwarder(f"loop@{OTHER}", [f"loop@{DOMAIN}", EVE])
     host.api.forwarder(f"loop@{DOMAIN}", [f"loop@{OTHER}", BOB])
     assert destinations(host, f"loop@{DOMAIN}") == [BOB, EVE]

@@ -38,14 +38,14 @@ def kicks(host: MailHost, name: str) -> int:
 
 
 def settled(host: MailHost) -> None:
-    """Wait until all earlier notifications were handled."""
+    """Wait until all earlier notifications have been handled."""
     name = mailbox(host)
     host.api.patch(name, secrets=["another"])
     wait(lambda: kicks(host, name))
 
 
 def test_a_deleted_mailbox_loses_sessions_and_mail(host: MailHost) -> None:
-    """Deleting a mailbox ends its sessions and removes its mail, but not that of others."""
+    """Deleting a mailbox ends its sessions and removes its mail, but no other mailbox's mail."""
     kept, gone = mailbox(host), mailbox(host)
     folders = [host.folder(name) for name in (kept, gone)]
     settled(host)
@@ -102,7 +102,7 @@ def test_odd_notifications_are_ignored(host: MailHost) -> None:
     outside.mkdir()
     for payload in (
         *("", "x", "[]", "{}", "null", '"x"', '{"changed": 1}', '{"deleted": "x"}'),
-        # Only paths in the test's own folder are used, in case a check is broken.
+        # Use only paths in the test's own directory, in case a check is broken.
         *(f'{{"deleted": "{uid}", "name": "x"}}' for uid in ("", ".", "../outside", outside)),
         '{"deleted": 7, "name": "x"}',
     ):
@@ -113,7 +113,7 @@ def test_odd_notifications_are_ignored(host: MailHost) -> None:
 
 
 def test_a_start_sweeps_what_was_deleted_meanwhile(host: MailHost, tmp_path: Path) -> None:
-    """At its start, the daemon removes the mail of mailboxes that were deleted meanwhile."""
+    """When the daemon starts, it removes the mail of mailboxes deleted while it was stopped."""
     names = [mailbox(host), mailbox(host, verified=False)]
     mail = tmp_path / "mail"
     kept = [mail / host.uid(name) for name in names]
@@ -137,7 +137,7 @@ def test_a_start_sweeps_what_was_deleted_meanwhile(host: MailHost, tmp_path: Pat
 
 
 def test_a_lost_connection_is_followed_by_a_sweep(host: MailHost) -> None:
-    """After a lost connection, the daemon removes the mail of mailboxes deleted meanwhile."""
+    """After a lost connection, the daemon removes mail of mailboxes deleted in the meantime."""
     gone, later = mailbox(host), mailbox(host)
     folders = [host.folder(name) for name in (gone, later)]
     settled(host)
@@ -178,7 +178,7 @@ def test_mail_of_a_live_mailbox_is_kept(host: MailHost) -> None:
 
 
 def test_a_failed_kick_is_reported(host: MailHost, tmp_path: Path) -> None:
-    """A failed call of doveadm is logged and counted, unless there was no session to end."""
+    """A failed call to doveadm is logged and counted, unless there was no session to end."""
     with running_daemon(tmp_path, host.service) as daemon:
         wait(lambda: daemon.health() == 200)
         doveadm = tmp_path / "bin" / "doveadm"
@@ -201,14 +201,14 @@ def test_a_failed_kick_is_reported(host: MailHost, tmp_path: Path) -> None:
 def test_the_daemon_starts_without_its_database(
     host: MailHost, tmp_path: Path, url: str, reason: str
 ) -> None:
-    """Without its database, the daemon starts, is unhealthy and answers with temporary errors."""
+    """Without a database, the daemon starts, is unhealthy and answers with temporary errors."""
     url = url or as_role(host.url, "dovecot")
     with running_daemon(tmp_path, host.service, "--database", url) as daemon:
         wait(lambda: reason in daemon.log())
         assert daemon.health() == 503
         with daemon.mta() as mta:
             assert mta.mail("a@example.com", "a@example.com").startswith("451 ")
-        # Listening needs no rights.
+        # Listening for notifications needs no rights in the database.
         is_listening = daemon.metrics()["postroom_mail_listening"] == 1
         assert is_listening is (reason == "permission denied")
 

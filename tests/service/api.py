@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import httpx
 
-# All calls use the loopback interface, so loading certificates would be a waste of time.
+# All calls use the loopback interface, so there is no need to load certificates.
 TRUST = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 SECRET = "correct-horse-battery-staple"
 
@@ -20,7 +20,7 @@ _numbers = itertools.count(1)
 
 
 def unused_domain() -> str:
-    """Return a domain name that no other test of this run uses."""
+    """Return a domain name that no other test in this run uses."""
     return f"d{next(_numbers)}.example"
 
 
@@ -38,7 +38,7 @@ class Api:
         self.http.close()
 
     def call(self, method: str, path: str, body: Any = None, **more: Any) -> httpx.Response:
-        """Send a request, with a JSON body if one is given."""
+        """Send a request, with a JSON body if there is one."""
         if body is not None:
             more["json"] = body
         return self.http.request(method, path, **more)
@@ -60,7 +60,7 @@ class Api:
         return self.call("DELETE", path_of(name))
 
     def dns(self, domain: str) -> httpx.Response:
-        """GET the records of a domain."""
+        """GET the DNS records of a domain."""
         return self.call("GET", f"/api/dns/{quote(domain, safe='')}")
 
     def listing(self, **parameters: str) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from postroom_service import auth
 
 __all__ = ["postgresql_url"]
 
-#: The quick tests use SQLite files, and one test uses each of the other databases.
+#: The quick tests use SQLite files, and a single test uses each of the other databases.
 BACKENDS = (
     "file",
     pytest.param("memory", marks=pytest.mark.full),
@@ -30,13 +30,13 @@ _tenants = itertools.count(1)
 
 @pytest.fixture(scope="session", params=BACKENDS)
 def backend(request: pytest.FixtureRequest) -> str:
-    """Return the kind of database."""
+    """Provide the kind of database."""
     return str(request.param)
 
 
 @pytest.fixture(params=["file", pytest.param("postgresql", marks=pytest.mark.full)])
 def database(request: pytest.FixtureRequest) -> str | None:
-    """Return the database for a test's own service, or None for a new SQLite file."""
+    """Provide the database for a test's own service, or None for a new SQLite file."""
     return request.getfixturevalue("postgresql_url") if request.param == "postgresql" else None
 
 
@@ -54,7 +54,7 @@ def service(
 
 @pytest.fixture
 def api(service: RunningService) -> Iterator[Api]:
-    """Return API access for an empty tenant."""
+    """Provide API access for an empty tenant."""
     with Api(service.url, _fresh_token(service)) as api:
         for principal in api.listing(type="domain"):
             api.delete(principal["name"])
@@ -63,7 +63,7 @@ def api(service: RunningService) -> Iterator[Api]:
 
 @pytest.fixture
 def other_api(service: RunningService) -> Iterator[Api]:
-    """Return API access for another tenant. A memory database has only one."""
+    """Provide API access for a second tenant. An in-memory database has only one tenant."""
     with Api(service.url, _fresh_token(service)) as api:
         yield api
 
@@ -76,7 +76,7 @@ def file_service(tmp_path: Path) -> Iterator[RunningService]:
 
 
 def _fresh_token(service: RunningService) -> str:
-    """Return a token for a new tenant, or in memory for the only one."""
+    """Return a token for a new tenant or, with an in-memory database, for the only tenant."""
     if service.database == "memory":
         return service.token
     database = Database(service.database)

@@ -16,7 +16,7 @@ from ansible_collections.postroom.email.tests.service.api import Api, check_prob
 from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
 from postroom_service.cli import main
 
-#: A command that fails before it serves.
+#: A command that fails before it serves any request.
 SERVE = ["serve", "--database", "memory", "--tls-cert", "x"]
 
 
@@ -119,7 +119,7 @@ def test_a_failed_start_exits_with_2(
 
 
 def test_a_failed_start_prints_no_traceback() -> None:
-    """If the ready file can't be written, the process exits with status 2 and one line."""
+    """If the ready file can't be written, the process prints one line and exits with status 2."""
     command = [sys.executable, "-m", "postroom_service", "serve", "--port", "0"]
     command += ["--database", "memory", "--ready-file", "/nonexistent/x"]
     environment = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
@@ -181,14 +181,14 @@ def test_failing_commands_have_a_status(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A command that fails returns a status and states the reason."""
+    """A failing command returns its exit status and states the reason."""
     monkeypatch.setenv("POSTROOM_SERVICE_DATABASE", str(tmp_path / "x.sqlite3"))
     assert main(command.split()) == status
     assert reason in capsys.readouterr().err
 
 
 def test_a_host_without_resolvers_is_served(tmp_path: Path) -> None:
-    """Without resolvers the service runs, but domains can't be verified."""
+    """Without resolvers, the service runs, but domains can't be verified."""
     (tmp_path / "resolv.conf").touch()
     mount = f'mount --bind {tmp_path / "resolv.conf"} /etc/resolv.conf && exec "$@"'
     prefix = ["unshare", "--map-root-user", "--mount", "sh", "-c", mount, "sh"]

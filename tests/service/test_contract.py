@@ -30,9 +30,9 @@ from postroom_service.openapi import DOCUMENT
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "service" / "README.md").read_text(encoding="utf-8")
-# All checks are enabled. A schema can't express that the domain of an address must be registered or
-# that emails must include name, so such requests are refused with 422 although the schema allows
-# them.
+# All checks are enabled. A schema can't express that an address's domain must be registered, or
+# that emails must include name. The schema therefore allows such requests, but the service refuses
+# them with 422.
 CONFIGURATION = """
 headers = { Authorization = "Bearer ${TOKEN}" }
 
@@ -92,7 +92,7 @@ def test_patch_replaces_whole_lists(api: Api) -> None:
 
 
 def test_deleted_principals_are_gone(api: Api) -> None:
-    """A deleted principal is not found any more."""
+    """A deleted principal can no longer be found."""
     domain = api.domain()
     ann = api.mailbox(f"ann@{domain}")
     info = api.forwarder(f"info@{domain}", ["x@elsewhere.example"])
@@ -104,7 +104,7 @@ def test_deleted_principals_are_gone(api: Api) -> None:
 
 @pytest.mark.parametrize("backend", ["memory", "postgresql"], indirect=True, scope="session")
 def test_each_database_serves(api: Api) -> None:
-    """Each of the other databases can create, change, list and delete principals."""
+    """Principals can be created, changed, listed and deleted on each of the other databases."""
     test_delete_of_a_domain_takes_all_that_is_on_it(api)
     test_patch_replaces_whole_lists(api)
 
@@ -133,7 +133,7 @@ def test_delete_of_a_domain_takes_all_that_is_on_it(api: Api) -> None:
     assert [principal["name"] for principal in api.listing()] == [kept, bob, team]
     assert api.get(bob).json()["emails"] == [bob, f"b@{kept}"]
     assert api.get(team).json()["emails"] == [team]
-    # Members may be anywhere, so the list is left unchanged.
+    # Members may be on any domain, so the list of members is left unchanged.
     assert api.get(team).json()["members"] == [f"ann@{gone}"]
     api.mailbox(f"new@{kept}", f"ann@{kept}")
 
@@ -173,7 +173,7 @@ def test_dns_records_are_those_of_the_contract(api: Api) -> None:
 
 
 def test_head_is_get_without_a_body(api: Api) -> None:
-    """HEAD returns the same as GET, without the body."""
+    """HEAD returns the same response as GET, but without the body."""
     domain = api.domain()
     response = api.call("HEAD", path_of(domain))
     assert (response.status_code, response.content) == (200, b"")

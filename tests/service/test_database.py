@@ -59,7 +59,7 @@ REFUSED = {
     "postgresql://h:port/x": "a file or a URL",
 }
 RACERS = 8
-#: The two tokens in each dump of the first release's database. The second one is revoked.
+#: The two tokens in each dump of the first release's database. The second token is revoked.
 TOKENS = {
     "sqlite": (
         "postroom_4s3rf6ZP3NgKcfnq_5qrmVJS7z6qN0r_C2T6deJGStQ",
@@ -149,7 +149,7 @@ def test_a_stop_lets_requests_finish(tmp_path: Path, number: signal.Signals) -> 
         headers = {"Authorization": f"Bearer {service.token}", "Content-Type": "application/json"}
         body = '{"name": "example.com", "type": "domain"}'
         connection.request("POST", "/api/principal", body, headers)
-        # The request has arrived once a later one on another connection is answered.
+        # Once a later request on another connection is answered, this request has arrived.
         with Api(service.url, service.token) as api:
             assert api.listing() == []
         service.process.send_signal(number)
@@ -184,7 +184,7 @@ def stored(url: str) -> list[set[tuple[object, ...]]]:
 def test_a_database_of_the_first_release_is_migrated(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """A database of the first release is migrated with all rows, on PostgreSQL by command only."""
+    """All rows of a first-release database are migrated, but on PostgreSQL only by command."""
     with contextlib.ExitStack() as stack:
         database = str(tmp_path / "service.sqlite3")
         if kind == "postgresql":
@@ -248,7 +248,7 @@ def test_the_schema_of_a_newer_program_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_a_lost_database_is_reported(tmp_path: Path) -> None:
-    """Without PostgreSQL, the service responds with 503 to everything, and still stops cleanly."""
+    """If PostgreSQL is down, the service answers every request with 503 and still stops cleanly."""
     place = binaries()
     if place is None:
         pytest.skip(NO_POSTGRESQL)
@@ -290,7 +290,7 @@ def test_a_failed_transaction_has_no_effect(file_service: RunningService) -> Non
         bodies = [mailbox_body(f"u{n}@{domain}") for n in range(4)]
         lock.execute("BEGIN IMMEDIATE")
         creations = [pool.submit(api.create, body) for body in bodies]
-        # The writes have arrived once later reads are answered.
+        # Once later reads are answered, the writes have arrived.
         assert {api.call("GET", "/api/principal").status_code for _ in range(100)} == {200}
         lock.execute("ALTER TABLE secret RENAME TO away")
         lock.execute("COMMIT")
@@ -305,7 +305,7 @@ def test_a_failed_transaction_has_no_effect(file_service: RunningService) -> Non
 def test_memory_has_several_spellings(
     where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each spelling of a memory database creates no file."""
+    """No spelling of an in-memory database creates a file."""
     monkeypatch.chdir(tmp_path)
     database = Database(where, memory=True)
     SCHEMA.migrate(database)
@@ -340,7 +340,7 @@ def test_other_databases_are_refused(
     ],
 )
 def test_a_password_is_found_wherever_a_url_has_it(where: str, expected: bool) -> None:
-    """A password in a database URL is found in each place where it may be."""
+    """A password in a database URL is found in each place where a URL may contain it."""
     assert has_password(where) is expected
 
 
@@ -348,7 +348,7 @@ def test_a_password_is_found_wherever_a_url_has_it(where: str, expected: bool) -
 def test_a_tenant_is_made_once(
     backend: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """Concurrent attempts to create the same tenant all return its number."""
+    """Concurrent attempts to create the same tenant all return that tenant's number."""
     file = str(tmp_path / "x.sqlite3")
     database = Database(file if backend == "file" else request.getfixturevalue("postgresql_url"))
     SCHEMA.migrate(database)
@@ -367,7 +367,7 @@ def test_a_tenant_is_made_once(
 def test_a_failing_database_is_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A database error in a command is one sentence without a traceback or a statement."""
+    """A command reports a database error in one sentence, without a traceback or SQL statement."""
     file = tmp_path / "x.sqlite3"
     assert main(["token", "list", "--database", str(file)]) == 0
     with sqlite3.connect(file) as connection:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Each injected fault affects a request as its name says."""
+"""Each injected fault affects a request as the fault's name says."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Drill = Callable[[str], AbstractContextManager[tuple[Api, RunningService]]]
 
 @pytest.fixture
 def drill(tmp_path: Path, database: str | None) -> Drill:
-    """Return a function that runs a service with faults."""
+    """Provide a function that runs a service with faults."""
 
     @contextlib.contextmanager
     def run(spec: str) -> Iterator[tuple[Api, RunningService]]:
@@ -42,7 +42,7 @@ def drill(tmp_path: Path, database: str | None) -> Drill:
 
 @pytest.fixture
 def name() -> str:
-    """Return the name of a new domain."""
+    """Provide the name of a new domain."""
     return unused_domain()
 
 
@@ -53,7 +53,7 @@ def create(api: Api, name: str) -> httpx.Response:
 
 @pytest.mark.parametrize("form", ["seconds", "date"])
 def test_rate_limiting_has_no_effect(drill: Drill, name: str, form: str) -> None:
-    """A rate-limited request has no effect, and Retry-After has the configured form."""
+    """A rate-limited request has no effect, and Retry-After has the configured format."""
     spec = f"rate429=1,limit=1,methods=POST,retry_after=7,retry_after_form={form}"
     with drill(spec) as (api, _service):
         refused = create(api, name)
@@ -73,7 +73,7 @@ def test_rate_limiting_has_no_effect(drill: Drill, name: str, form: str) -> None
 def test_errors_come_before_or_after_the_write(
     fault: str, status: int, effect: bool, drill: Drill, name: str
 ) -> None:
-    """An error is returned before or after the effect, and only for API requests."""
+    """An error is returned before or after a request takes effect, and only for API requests."""
     spec = f"{fault}=1,status={status},limit=1,latency=1ms"
     with drill(spec) as (api, service):
         assert api.call("GET", "/healthz").status_code == 200
@@ -99,7 +99,7 @@ def test_a_broken_answer_is_before_or_after_the_write(
 
 
 def outcomes(seed: int) -> list[int]:
-    """Return the statuses of requests to an application that does nothing, with faults."""
+    """Inject faults into an application that does nothing, and return the responses' statuses."""
 
     async def ask() -> list[int]:
         spec = f"rate429=0.3,error_before=0.2,error_after=0.2,latency=0ms-1ms,seed={seed}"
@@ -141,6 +141,6 @@ def test_a_plan_reads_every_key() -> None:
     ],
 )
 def test_a_bad_plan_is_refused(spec: str) -> None:
-    """An invalid specification is refused with one line."""
+    """An invalid specification is refused with a one-line message."""
     with pytest.raises(FaultError, match=r"^[^\n]+$"):
         parse_plan(spec)

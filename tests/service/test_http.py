@@ -28,7 +28,7 @@ pytestmark = pytest.mark.parametrize("backend", ["file"], indirect=True, scope="
 
 @pytest.fixture
 def anonymous(service: RunningService) -> Iterator[httpx.Client]:
-    """Return a client without a token."""
+    """Provide a client without a token."""
     with httpx.Client(base_url=service.url, verify=TRUST) as client:
         yield client
 
@@ -41,7 +41,7 @@ def post(api: Api, content: bytes, headers: dict[str, str] | None = None) -> htt
 
 
 def test_unknown_paths_are_problems_too(service: RunningService, anonymous: httpx.Client) -> None:
-    """An unknown path returns a problem document with 404, and nothing redirects."""
+    """An unknown path returns a problem document with status 404, and never a redirect."""
     for path in ("/", "/api/", "/api/principals", "/api/dns", "/docs", "//api/principal"):
         check_problem(anonymous.get(service.url + path), 404, "path_not_found")
 
@@ -57,7 +57,7 @@ def test_unknown_paths_are_problems_too(service: RunningService, anonymous: http
     ],
 )
 def test_other_methods_are_refused(api: Api, method: str, path: str, allow: str) -> None:
-    """An unsupported method returns 405 with the header Allow."""
+    """An unsupported method returns 405 with an Allow header."""
     response = api.call(method, path)
     check_problem(response, 405, "method_not_allowed")
     assert response.headers["Allow"] == allow
@@ -94,7 +94,7 @@ def test_the_token_is_checked_before_the_body_is_read(service: RunningService) -
 
 
 def test_bodies_are_json(api: Api) -> None:
-    """A body must have the content type JSON, with UTF-8 as the only charset."""
+    """A body must have the JSON content type, with UTF-8 as the only allowed charset."""
     for media in ("text/plain", "application/json; charset=latin-1", "json", None):
         headers: dict[str, str] = {} if media is None else {"Content-Type": media}
         response = post(api, b'{"name": "x.example", "type": "domain"}', headers)

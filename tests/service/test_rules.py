@@ -22,7 +22,7 @@ FAILED, CYCLE, MISSING = "validation_failed", "forwarder_cycle", "name_not_in_em
 UNREGISTERED, NOT_FOUND = "domain_not_registered", "principal_not_found"
 
 GONE = object()
-#: A valid body, its replaced fields (GONE removes one), the code and the pointer.
+#: A valid body, the fields to replace (GONE removes a field), the code and the pointer.
 CREATIONS: list[tuple[Body, Body, str, str | None]] = [
     (DOMAIN, {"type": GONE}, FAILED, "/type"),
     (DOMAIN, {"type": "group"}, FAILED, "/type"),
@@ -152,7 +152,7 @@ def test_query_parameters_are_checked(api: Api) -> None:
 
 
 def test_absent_names_are_not_found(api: Api, here: str) -> None:
-    """Absent and invalid names are not found, and mailboxes have no DNS records."""
+    """Absent and invalid names are not found, and a mailbox has no DNS records."""
     for name in ("none.example", f"a@{here}", "none", "a@", "..", "%", "x" * 300):
         # A dot segment only reaches the service if its dots are encoded.
         encoded = path_of(name).replace("..", "%2E%2E")
@@ -238,14 +238,14 @@ def test_domains_have_a_normal_form() -> None:
 
 @pytest.mark.parametrize("text", BAD_DOMAINS)
 def test_bad_domains_are_refused(text: str) -> None:
-    """An invalid domain raises InvalidName, and is no valid name in a path."""
+    """An invalid domain raises InvalidName, and is not accepted as a name in a path either."""
     with pytest.raises(names.InvalidName):
         names.domain(text)
     assert names.any_name(text) is None
 
 
 def test_addresses_have_a_normal_form() -> None:
-    """An address is normalized to lower case, and its domain as a domain."""
+    """An address is normalized to lower case, and its domain to A-labels."""
     for text, normal in ADDRESSES.items():
         assert names.address(text) == names.address(normal) == names.any_name(text) == normal
         assert normal.endswith("@" + names.domain_of(normal))

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Secrets and tokens are only found where they must be."""
+"""Secrets and tokens appear only where they are needed."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def use_secrets(api: Api) -> str:
 
 
 def dump(service: RunningService) -> str:
-    """Return the contents of the database as files and as a dump."""
+    """Return the contents of the database, both as files and as a dump."""
     if service.database.startswith("postgresql"):
         place = binaries()
         assert place is not None

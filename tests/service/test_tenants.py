@@ -29,7 +29,7 @@ INSERT INTO principal (tenant_id, kind, name, uid, created_at)
 SELECT min(id), 'domain', %s, 'uid', 0 FROM tenant
 """
 WAITING = "SELECT 1 FROM pg_locks WHERE locktype = 'transactionid' AND NOT granted"
-#: The databases for tests with two tenants. A memory database has only one.
+#: The databases for tests with two tenants. An in-memory database has only one tenant.
 TENANTS = pytest.mark.parametrize(
     "backend",
     ["file", pytest.param("postgresql", marks=pytest.mark.full)],
@@ -39,7 +39,7 @@ TENANTS = pytest.mark.parametrize(
 
 
 def race(calls: Sequence[Callable[[], httpx.Response]]) -> Counter[int]:
-    """Make all calls concurrently, and return the number of responses by status."""
+    """Make all calls concurrently, and count the responses by status."""
     barrier = Barrier(len(calls))
 
     def run(call: Callable[[], httpx.Response]) -> int:
@@ -89,7 +89,7 @@ def test_one_domain_has_one_tenant(api: Api, other_api: Api) -> None:
     "backend", [pytest.param("postgresql", marks=pytest.mark.full)], indirect=True, scope="session"
 )
 def test_a_domain_that_is_being_registered_is_taken(api: Api, service: RunningService) -> None:
-    """A registration waits for another tenant's transaction, and is refused if that commits."""
+    """A registration waits for another tenant's transaction, and fails if that is committed."""
     domain = unused_domain()
     with (
         psycopg.connect(service.database) as theirs,
@@ -106,7 +106,7 @@ def test_a_domain_that_is_being_registered_is_taken(api: Api, service: RunningSe
 
 
 def test_a_cycle_is_not_closed_from_both_sides(api: Api) -> None:
-    """Concurrent requests can't create a forwarding loop from both sides."""
+    """Two concurrent requests can't create a forwarding loop together."""
     domain = api.domain()
     for n in range(4):
         one, two = f"one{n}@{domain}", f"two{n}@{domain}"
@@ -172,7 +172,7 @@ def test_another_tenants_domain_is_not_registered(api: Api, other_api: Api) -> N
 
 @TENANTS
 def test_others_forwarders_are_not_told_by_cycles(api: Api, other_api: Api) -> None:
-    """A loop through another tenant's forwarder is not refused, because that would reveal it."""
+    """A loop through another tenant's forwarder is allowed, because a refusal would reveal it."""
     mine, theirs = api.domain(), other_api.domain()
     other_api.forwarder(f"there@{theirs}", [f"here@{mine}"])
     api.forwarder(f"here@{mine}", [f"there@{theirs}"])

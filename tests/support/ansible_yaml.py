@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""YAML with the tag `!unsafe`, which prevents Ansible from templating a string."""
+"""YAML with the `!unsafe` tag, which prevents Ansible from templating a string."""
 
 from __future__ import annotations
 

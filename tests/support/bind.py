@@ -57,11 +57,11 @@ def new_key(name: str, algorithm: str = "hmac-sha256") -> TsigKey:
 class Zone:
     """A zone for which a server is authoritative.
 
-    :param text: the lines of a zone file. Unless they contain an SOA record, one is added, and
-        ``ns1`` with the server's address as the name server
+    :param text: the lines of a zone file. If they contain no SOA record, an SOA record and ``ns1``,
+        a name server with the server's address, are added
     :param policy: the rules of BIND's ``update-policy``, such as
-        ``grant "mail" subdomain _domainkey.example.com. TXT;``. None lets all keys change anything
-    :param signed: whether BIND signs the zone with DNSSEC, with keys that it generates
+        ``grant "mail" subdomain _domainkey.example.com. TXT;``. None lets every key change anything
+    :param signed: whether BIND signs the zone with DNSSEC, using keys that BIND generates
     :param primary: the server from which to transfer the zone, instead of using `text`
     """
 
@@ -72,7 +72,7 @@ class Zone:
 
 
 class Forward(NamedTuple):
-    """The server that a resolver queries for a zone, and the DS record that it trusts, as text."""
+    """The server that a resolver queries for a zone, and the DS record that the resolver trusts."""
 
     server: BindServer
     anchor: str = ""
@@ -82,7 +82,7 @@ class Forward(NamedTuple):
 class BindServer:
     """A running name server.
 
-    :param own_key: the key that signs `change`, and that may change everything
+    :param own_key: the key with which `change` signs updates, and which may change everything
     """
 
     address: str
@@ -106,9 +106,9 @@ class BindServer:
         return answer
 
     def change(self, zone: str, *, add: Sequence[str] = (), delete: Sequence[str] = ()) -> None:
-        """Add and delete records like another client, such as ``example.com. 60 MX 10 a.b.``.
+        """Add and delete records, such as ``example.com. 60 MX 10 a.b.``, as another client would.
 
-        A line to delete is a name, a name and a type, or a name, a type and a value.
+        Each line in `delete` consists of a name, a name and a type, or a name, a type and a value.
         """
         update = dns.update.UpdateMessage(zone, keyring=tsig(self.own_key))
         for line in delete:
@@ -152,11 +152,11 @@ def running(
     address: str = "127.0.0.1",
     port: int | None = None,
 ) -> Iterator[BindServer]:
-    """Run a name server. Skip the test if BIND is not installed.
+    """Run a BIND name server. Skip the test if BIND is not installed.
 
-    :param place: the folder in which the server's folder is created
-    :param zones: zones by name; a string stands for a zone with that text
-    :param forwards: zones to forward to other servers, which makes this one a validating resolver
+    :param place: the directory in which the server's directory is created
+    :param zones: the zones, keyed by name; a string means a zone with that text
+    :param forwards: zones to forward to other servers, which makes the server a validating resolver
     :param port: the port to listen on; a free port by default
     """
     own_key = new_key("own")
@@ -177,11 +177,11 @@ def running(
     program = shutil.which("named") or shutil.which("named", path="/usr/sbin:/usr/local/sbin")
     if program is None:
         pytest.skip("BIND is not installed: named is neither on PATH nor in /usr/sbin")
-    # One thread is enough and starts faster.
+    # A single thread is enough, and BIND starts faster with it.
     command = [program, "-g", "-n", "1", "-c", str(folder / "named.conf")]
     process = Running(command, os.environ, server.log_path, STOP_SECONDS)
     try:
-        # For a resolver, any response will do.
+        # A resolver is ready as soon as it sends any response.
         asked = whole or {".": Zone()}
         process.wait_until(lambda: _are_ready(server, asked), START_SECONDS)
         yield server
@@ -244,7 +244,7 @@ def _are_ready(server: BindServer, zones: Mapping[str, Zone]) -> bool:
 
 
 def _ready(server: BindServer, name: str, zone: Zone) -> bool:
-    """Query a zone's SOA record over UDP and TCP."""
+    """Return whether a server answers queries for a zone's SOA record over UDP and TCP."""
     query = dns.message.make_query(name, "SOA", want_dnssec=True, flags=0)
     try:
         for exchange in (dns.query.udp, dns.query.tcp):

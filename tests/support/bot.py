@@ -30,7 +30,7 @@ PROGRAM = (sys.executable, "-m", "postroom_bot")
 
 
 class BotError(RuntimeError):
-    """The bot did not start or exit as expected. The message contains the end of its log."""
+    """Raised if the bot does not start or exit as expected, with the end of its log."""
 
 
 class RunningBot(Running):
@@ -101,12 +101,12 @@ def running_bot(
 ) -> Iterator[RunningBot]:
     """Run the bot, with its files in a directory, and stop it on exit.
 
-    The bot is ready when this yields. By default, its database is a file in the directory, so a
-    second run in the same directory continues with the state of the first. An exit status other
+    The bot is ready when the block begins. By default, the database is a file in the directory, so
+    a second run in the same directory continues with the first run's state. An exit status other
     than 0 is an error, except after `kill()`.
 
     :param policy: the text of the policy, or the path of its file
-    :param settings: additional settings by name, such as ``{"log_level": "debug"}``
+    :param settings: additional settings, keyed by name, such as ``{"log_level": "debug"}``
     """
     place = Path(directory).resolve()
     place.mkdir(parents=True, exist_ok=True)
@@ -128,7 +128,7 @@ def bot_settings(
     mode: str = "socket",
     database: str | None = None,
 ) -> dict[str, object]:
-    """Return the settings of a bot whose files are in a directory, by name."""
+    """Return the settings of a bot whose files are in a directory, keyed by name."""
     if isinstance(policy, str):
         file = directory / "policy.yml"
         file.write_text(policy, encoding="utf-8")
@@ -152,7 +152,7 @@ def bot_settings(
 def bot_environment(settings: Mapping[str, object]) -> dict[str, str]:
     """Return the environment of a bot process with exactly these settings."""
     kept = {name: text for name, text in os.environ.items() if not name.startswith(PREFIX)}
-    # The bot can import everything that can be imported here, including the collection.
+    # The bot can import everything that this process can import, including the collection.
     paths = [str(ROOT / "bot"), str(ROOT / "common"), *filter(None, sys.path)]
     given = {f"{PREFIX}{name.upper()}": str(value) for name, value in settings.items()}
     return {**kept, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1", **given}

@@ -26,7 +26,7 @@ FLAGS = (
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Run Chromium. Skip the test if it is not installed."""
+    """Run Chromium. Skip the test if Chromium is not installed."""
     program = shutil.which("chromium")
     if program is None:
         pytest.skip(NO_CHROMIUM)

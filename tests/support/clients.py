@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""API clients for tests, with a fake clock that advances only when they sleep."""
+"""API clients for tests, with a fake clock that advances only when the clients sleep."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ TOKEN = "tok-Qw7/zX%41+9vLpE3"
 
 @dataclass
 class Clock:
-    """A clock that only `sleep` advances. It records the sleeps."""
+    """A clock that only `sleep` advances, and that records each sleep."""
 
     now: float = 1000.0
     sleeps: list[float] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __call__(self) -> float:
-        """Return the time."""
+        """Return the clock's time."""
         return self.now
 
     def sleep(self, seconds: float) -> None:
@@ -44,7 +44,7 @@ def transport_to(url: str, **options: Any) -> Transport:
 
 
 def client_over(transport: Transport, fake: Clock | None = None, **options: Any) -> Client:
-    """Return a client with a fake clock and without randomness in its back-off."""
+    """Return a client with a fake clock and without random variation in its back-off."""
     fake = fake or Clock()
     settings = {"clock": fake, "sleep": fake.sleep, "rng": lambda: 1.0}
     return Client(transport, **{**settings, **options})

@@ -55,7 +55,7 @@ rules:
 
 @dataclass(frozen=True)
 class Company:
-    """The workspace, the tenant and the people of the company.
+    """The company's workspace, tenant and people.
 
     :param approvals: the channel in which the bot posts request cards
     """
@@ -81,7 +81,7 @@ class Company:
         return found
 
     def card_of(self, person: Person, part: str) -> Message:
-        """Wait for the card of a person's request, with a text that contains `part`.
+        """Wait for the card of a person's request whose text contains `part`, and return the card.
 
         The bot messages the requester only after it has posted the card.
         """
@@ -89,7 +89,7 @@ class Company:
         return self.slack.wait_for_message(self.approvals, part)
 
     def window(self, person: Person, callback_id: str) -> View:
-        """Wait until a modal is the topmost modal of a person, and return it."""
+        """Wait until a person's topmost modal has this callback ID, and return the modal."""
 
         def shown() -> View | None:
             modals = person.sees().modals
@@ -100,7 +100,7 @@ class Company:
         return found
 
     def wait_told(self, person: Person, *parts: str) -> Message:
-        """Wait for a direct message to a person that contains all parts, and return the latest."""
+        """Wait until a person has a direct message with all parts, and return the latest match."""
 
         def found() -> list[Message]:
             return [one for one in person.sees().direct if all(part in one.text for part in parts)]

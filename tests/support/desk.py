@@ -13,7 +13,7 @@ from ansible_collections.postroom.email.tests.support.playbooks import Run, envi
 
 
 class Desk:
-    """A folder in which playbooks are run against a tenant.
+    """A directory in which playbooks are run against a tenant.
 
     :param url: the URL of the service, or of a proxy for it
     """
@@ -32,7 +32,7 @@ class Desk:
         return self.play_own(f"postroom.email.{name}", *options, **variables)
 
     def play_own(self, playbook: str, *options: str, **variables: object) -> Run:
-        """Run a playbook with these variables, by name or by its path in the folder."""
+        """Run a playbook with these variables, by name or by its path in the directory."""
         self.save("variables.json", variables)
         command = [sys.executable, "-m", "ansible", "playbook", playbook, "-e", "@variables.json"]
         return run([*command, *options], self._env, self.folder)
@@ -53,5 +53,5 @@ class Desk:
 
 
 def words(told: Run) -> str:
-    """Return the output without line breaks, which some ansible-core versions add to messages."""
+    """Return a run's output without line breaks, which some ansible-core versions insert."""
     return " ".join(told.output.split())

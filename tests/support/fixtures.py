@@ -34,7 +34,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService
 
 @pytest.fixture(scope="session")
 def postgresql_url() -> Iterator[str]:
-    """Run a PostgreSQL server, and return its URL. Skip the test if it is not installed."""
+    """Run a PostgreSQL server, and return its URL. Skip the test if PostgreSQL is not installed."""
     place = binaries()
     if place is None:
         pytest.skip(NO_POSTGRESQL)

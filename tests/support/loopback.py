@@ -32,7 +32,7 @@ def is_free(address: str, port: int) -> bool:
 
 
 def address_with_ports(*ports: int) -> str:
-    """Return an address whose ports are free. Skip the test if this process can't listen on them.
+    """Return an address on which these ports are free. Skip the test if there is no such address.
 
     Some tests need the standard ports, because delegations contain hosts but no ports. Linux
     accepts all of 127.0.0.0/8, but BIND only listens on addresses of an interface.

@@ -27,17 +27,17 @@ CERTIFICATE, OUTBOX = "mail-cert.pem", "outbox"
 
 
 def mail_options(folder: Path) -> list[str]:
-    """Return the service's options to run the mail server, with its files in a folder."""
+    """Return the service's options to run the mail server, with its files in a directory."""
     ports = [f"--{name}-port=0" for name in ("submission", "imap", "mx")]
     files = {"cert": CERTIFICATE, "key": "mail-key.pem", "outbox": OUTBOX}
     return ["--mail", *ports, *(f"--mail-{name}={folder / file}" for name, file in files.items())]
 
 
 class MailClient:
-    """Sends and reads mail.
+    """A mail client that sends and reads mail.
 
-    :param ports: the ports submission, imap and mx by name, as in the service's ready file
-    :param folder: the folder with the server's certificate and outbox
+    :param ports: the ports, keyed by `submission`, `imap` and `mx`, as in the service's ready file
+    :param folder: the directory that contains the server's certificate and outbox
     """
 
     def __init__(self, ports: Mapping[str, Any], folder: Path, host: str = HOST) -> None:
@@ -132,7 +132,7 @@ def message(sender: str, to: str, subject: str = "hello") -> EmailMessage:
 
 
 def signing_key(sent: bytes, records: list[dict[str, str]], domain: str) -> str:
-    """Return the name of the TXT record whose key verifies a message's DKIM signature, or "".
+    """Return the name of the TXT record whose key verifies a DKIM signature, or an empty string.
 
     :param records: the TXT records of the DNS endpoint
     """

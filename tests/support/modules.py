@@ -25,7 +25,7 @@ def run_module(
     internal = {"_ansible_check_mode": check, "_ansible_diff": diff}
     output = io.StringIO()
     status: Any = "missing: the module did not exit"
-    # Warnings accumulate per process, which normally runs only one module.
+    # Warnings accumulate in the process, which normally runs only one module.
     warnings._global_warnings.clear()
     warnings._global_deprecations.clear()
     with (
@@ -48,7 +48,7 @@ def run_module(
 
 @contextlib.contextmanager
 def _outside_of_controller() -> Iterator[None]:
-    """Leave warnings in the result, even if tests of plugins have imported controller code."""
+    """Keep warnings in the result, even if tests of plugins have imported controller code."""
     internal = getattr(module_utils, "_internal", None)
     if not hasattr(internal, "is_controller"):
         # ansible-core before 2.19.

@@ -14,7 +14,7 @@ from ansible_collections.postroom.email.tests.support.service import RunningServ
 
 
 def opens(service: RunningService, mailbox: str, password: str) -> bool:
-    """Return whether a mailbox has a password, according to the stored hashes."""
+    """Return whether a password matches one of a mailbox's stored hashes."""
     with closing(sqlite3.connect(service.database)) as database:
         query = "SELECT hash FROM secret JOIN principal ON id = principal_id WHERE name = ?"
         hashes = [str(row[0]) for row in database.execute(query, (mailbox,))]

@@ -45,7 +45,7 @@ FORCED: Parts = {"domains": [{"name": "old.example", "state": "absent", "force":
 
 
 def named(text: str) -> Name:
-    """Return a name, which is on example.com if it has no domain."""
+    """Return a name. If the text contains no domain, the name is on example.com."""
     return read_name(text if "@" in text or "." in text else f"{text}@example.com")
 
 

@@ -52,7 +52,7 @@ class Run:
 
 
 def read_recap(line: str) -> Recap | None:
-    """Return the counts in a line of output, or None if it is not part of a recap."""
+    """Return the counts in a line of output, or None if the line is not part of a recap."""
     match = _RECAP.search(_COLOUR.sub("", line))
     return Recap(**{key: int(value) for key, value in match.groupdict().items()}) if match else None
 

@@ -28,7 +28,7 @@ _numbers = itertools.count(1)
 
 
 def binaries() -> Path | None:
-    """Return the folder of initdb and postgres, on PATH or in Debian's location, or None."""
+    """Return the directory of initdb and postgres, on PATH or in Debian's location, or None."""
     on_path = shutil.which("initdb")
     places = [Path(on_path).resolve().parent] if on_path else []
     places += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
@@ -39,10 +39,10 @@ def binaries() -> Path | None:
 
 
 class Cluster:
-    """A cluster in a folder, which can be stopped and started again.
+    """A cluster in a directory. The cluster can be stopped and started again.
 
     :param listen: an address on which the server also accepts connections with passwords
-    :ivar url: the URL of the database `postgres`
+    :ivar url: the URL of the `postgres` database
     """
 
     def __init__(self, place: Path, directory: Path, listen: str = "") -> None:
@@ -89,7 +89,8 @@ class Cluster:
 @contextlib.contextmanager
 def stoppable_cluster(place: Path, listen: str = "") -> Iterator[Cluster]:
     """Run a cluster that the test can stop and start."""
-    # Not in pytest's folder: other users can't access it, and its path is too long for a socket.
+    # Don't use pytest's directory: other users can't access it, and its path is too long for a
+    # socket.
     with tempfile.TemporaryDirectory(prefix="pg-") as name:
         made = Cluster(place, Path(name), listen)
         try:
@@ -101,14 +102,14 @@ def stoppable_cluster(place: Path, listen: str = "") -> Iterator[Cluster]:
 
 @contextlib.contextmanager
 def cluster(place: Path) -> Iterator[str]:
-    """Run a cluster, and yield the URL of its database `postgres`."""
+    """Run a cluster, and yield the URL of its `postgres` database."""
     with stoppable_cluster(place) as running:
         yield running.url
 
 
 @contextlib.contextmanager
 def fresh_database(cluster_url: str, template: str = "template1") -> Iterator[str]:
-    """Create a database as a copy of a template, and yield its URL. Drop it on exit."""
+    """Create a database as a copy of a template, and yield its URL. Drop the database on exit."""
     name = f"test_{next(_numbers)}"
     with psycopg.connect(cluster_url, autocommit=True) as connection:
         connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
@@ -119,7 +120,10 @@ def fresh_database(cluster_url: str, template: str = "template1") -> Iterator[st
 
 
 def _other_user(directory: Path) -> dict[str, Any]:
-    """As root, change the folder's owner to a user for PostgreSQL, which refuses to run as root."""
+    """If run as root, return the options that run PostgreSQL as another user.
+
+    PostgreSQL refuses to run as root. The other user becomes the owner of the directory.
+    """
     if os.geteuid() != 0:
         return {}
     for name in UNPRIVILEGED:

@@ -77,10 +77,10 @@ class PowerDnsServer:
 
 @contextlib.contextmanager
 def running(place: Path, zones: Mapping[str, str]) -> Iterator[PowerDnsServer]:
-    """Run a name server. Skip the test if PowerDNS is not installed.
+    """Run a PowerDNS name server. Skip the test if PowerDNS is not installed.
 
-    :param place: the folder in which the server's folder is created
-    :param zones: the lines of a zone file by zone name
+    :param place: the directory in which the server's directory is created
+    :param zones: the lines of each zone file, keyed by zone name
     """
     program = shutil.which("pdns_server") or shutil.which("pdns_server", path="/usr/sbin")
     if program is None or not _SCHEMA.exists():

@@ -20,13 +20,14 @@ from ansible_collections.postroom.email.tests.fakes.http_server import (
 READS = ("GET", "HEAD")
 GATE_SECONDS = 60.0
 
-#: A response, or a function of the request that returns one, or None to let the service respond.
+#: A response, or a function that takes a request and returns a response, or None to let the service
+#: respond.
 Instead = Reply | Callable[[Request], Reply | None]
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """A request, and the status of the service's response, or None if there was none."""
+    """A request, and the status of the service's response, or None if there was no response."""
 
     method: str
     path: str
@@ -50,7 +51,7 @@ class _Spoil:
 
 
 class Gate:
-    """Holds requests until it is opened."""
+    """A gate that holds requests until it is opened."""
 
     def __init__(self) -> None:
         self._passes = True
@@ -58,7 +59,7 @@ class Gate:
         self._arrived = threading.Semaphore(0)
 
     def wait(self, seconds: float = GATE_SECONDS) -> None:
-        """Wait until another request is held."""
+        """Wait until one more request is being held."""
         if not self._arrived.acquire(timeout=seconds):
             raise AssertionError(f"no request came in {seconds:g} s")
 
@@ -99,12 +100,12 @@ class Recorder:
         return taken
 
     def take_writes(self) -> list[Exchange]:
-        """Return the writes since the last call of this method or `take`."""
+        """Return the writes since the last call to this method or `take`."""
         return [exchange for exchange in self.take() if exchange.is_write]
 
     @contextmanager
     def forbidding_writes(self) -> Iterator[None]:
-        """Answer writes with 500 instead of forwarding them, and fail on exit if any arrived."""
+        """Answer writes with 500 instead of forwarding them. Fail on exit if any write arrived."""
         self.violations.clear()
         self.forbids_writes = True
         try:

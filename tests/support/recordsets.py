@@ -37,7 +37,7 @@ KEY = key()
 
 
 def mx(*values: Mx, ttl: int = TTL) -> RecordSet:
-    """Return an MX record set of the domain."""
+    """Return an MX record set for the domain."""
     return RecordSet(DOMAIN, "MX", ttl, values)
 
 

@@ -25,7 +25,7 @@ def files() -> tuple[Path, ...]:
 
 
 def sources(*folders: str) -> list[Path]:
-    """Return all Python files, or only those in the given folders."""
+    """Return all Python files, or only the files in the given directories."""
     found = [file for file in files() if file.suffix == ".py"]
     return [file for file in found if not folders or file.as_posix().startswith(folders)]
 

@@ -39,7 +39,7 @@ class Running:
 
     @property
     def pid(self) -> int:
-        """The process id."""
+        """The process ID."""
         return self.process.pid
 
     def log(self) -> str:
@@ -51,7 +51,7 @@ class Running:
         return "\n".join(self.log().splitlines()[-20:])
 
     def wait_until(self, is_ready: Callable[[], object], seconds: float) -> None:
-        """Wait for a condition. Raise an error if the process exits or the time is up."""
+        """Wait for a condition. Raise an error if the process exits or the wait times out."""
         deadline = time.monotonic() + seconds
         while not is_ready():
             if self.process.poll() is not None or time.monotonic() > deadline:
@@ -64,7 +64,7 @@ class Running:
             raise self.error(f"the program exited with {status}:\n{self.log_tail()}")
 
     def stop(self) -> int:
-        """Stop the process gracefully, or else kill it, and return its exit status."""
+        """Stop the process gracefully, or kill it if necessary, and return its exit status."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:

@@ -51,7 +51,7 @@ def _base64_forms(secret: bytes) -> Iterator[bytes]:
 
 
 def leaks(secrets: Iterable[str], places: Iterable[Path]) -> list[str]:
-    """Return a line for each leak in files, in all files below folders, and in their paths."""
+    """Return a line for each leak in the content or path of a file in these places."""
     known = list(secrets)
     found = []
     for file in _files(places):

@@ -25,7 +25,7 @@ CHEAP_SECRETS = "m=8,t=1,p=1"
 
 
 class ServiceError(RuntimeError):
-    """The service did not start or exit as expected. The message contains the end of its log."""
+    """Raised if the service does not start or exit as expected, with the end of its log."""
 
 
 class RunningService(Running):
@@ -51,7 +51,7 @@ class RunningService(Running):
         self.token = self._token_file.read_text(encoding="utf-8").strip()
 
     def new_token(self, tenant: str, *arguments: str) -> str:
-        """Create a token for any tenant. Not possible with a memory database."""
+        """Create a token for any tenant. This is not possible with an in-memory database."""
         return self.command("token", "create", "--tenant", tenant, *arguments).strip()
 
     def command(self, *arguments: str) -> str:
@@ -81,10 +81,10 @@ def running_service(
     """Run the service on a free loopback port, with its files in `directory`, and stop it on exit.
 
     By default, the database is a file in the directory, so a second run in the same directory finds
-    the data of the first. An exit status other than 0 is an error, except after `kill()`.
+    the first run's data. An exit status other than 0 is an error, except after `kill()`.
 
     :param database: a path, a URL or `memory`
-    :param prefix: a command to put before that of the service, which it must execute
+    :param prefix: a command that is put before the service's command and must execute it
     """
     place = Path(directory).resolve()
     place.mkdir(parents=True, exist_ok=True)

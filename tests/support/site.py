@@ -26,7 +26,7 @@ class Api:
     """A minimal client of the mail API."""
 
     def __init__(self, url: str, token: str) -> None:
-        # Avoids a race: the service closes idle connections, perhaps during the next request.
+        # Avoid a race: the service closes idle connections, perhaps during the next request.
         headers = {"Authorization": f"Bearer {token}", "Connection": "close"}
         self._client = httpx.Client(base_url=url, headers=headers, timeout=60, trust_env=False)
 
@@ -76,7 +76,7 @@ class Site(Api):
         self.url = recorder.url
 
     def create(self, *names: str, **lists: list[str]) -> None:  # type: ignore[override]
-        """Create domains and mailboxes by name, or with `members`, forwarders."""
+        """Create domains and mailboxes by name, or forwarders if `members` is given."""
         for name in names:
             super().create(name, **lists)
 

@@ -3,7 +3,7 @@
 """Finds the variables that a playbook accepts: those that it uses but doesn't set itself.
 
 Variable files, task files and templates with a constant path are part of the playbook. The
-variables of roles are not: argument specs declare them.
+variables of roles are not part of the playbook, because argument specs declare them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jinja2.defaults import DEFAULT_NAMESPACE
 
 from ansible_collections.postroom.email.tests.support import ansible_yaml
 
-#: The mapping of the normalized variables, see playbooks/vars/answers.yml.
+#: The mapping that contains the normalized variables. See playbooks/vars/answers.yml.
 ANSWERS = "mail_answers"
 #: Keys whose values are expressions without braces.
 CONDITIONS = ("when", "that", "failed_when", "changed_when", "until", "var")
@@ -133,7 +133,7 @@ def _swallowed(tree: nodes.Template) -> Iterator[str]:
 
 
 def _is_true(expression: nodes.Expr) -> bool:
-    """Return whether an expression is true, or may be."""
+    """Return whether an expression is true or may be true."""
     try:
         return bool(expression.as_const())
     except nodes.Impossible:

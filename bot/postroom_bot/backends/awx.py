@@ -1,11 +1,12 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Execute changes of aliases and forwarders as AWX jobs. Passwords never go to AWX.
+"""Execute changes to aliases and forwarders as AWX jobs. Passwords are never sent to AWX.
 
 AWX does not support idempotency keys for launches and can't search jobs by their variables.
-Therefore each job gets the request's id as a variable, and a note is saved before the launch. After
-a crash or a lost response, the next attempt searches the template's latest jobs for the request's
-id. If it misses the job, it launches a second one, which has nothing left to do.
+Therefore, each job gets the request's id as a variable, and a note is saved before the launch.
+After a crash or a lost response, the next attempt searches the template's latest jobs for the
+request's id. If the search misses the job, a second job is launched, which finds nothing left to
+do.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from postroom_bot.backends.mail import Mail
 from postroom_bot.domain import Action, Change, Request
 from postroom_bot.errors import Rejected, Unavailable
 
-#: The variable with the request's id. No playbook uses it, but the template's survey must ask for
-#: it.
+#: The variable that holds the request's id. No playbook uses this variable, but the job template's
+#: survey must ask for it.
 REQUEST_VARIABLE = "postroom_request"
 
 _POLL_SECONDS = 2.0
@@ -56,7 +57,7 @@ class Job(NamedTuple):
 
 
 class Controller:
-    """A client of the AWX API. Thread-safe.
+    """A thread-safe client for the AWX API.
 
     Every method may raise Unavailable, after logging the details.
 
@@ -65,7 +66,7 @@ class Controller:
     :param verify: whether to verify the certificate of AWX
     :param ca_path: a PEM file of certificate authorities to trust instead of the system's
     :param timeout: the timeout for each network operation, in seconds
-    :raises ValueError: the URL, the login or the file is invalid
+    :raises ValueError: if the URL, the login or the file is invalid
     """
 
     def __init__(
@@ -109,10 +110,11 @@ class Controller:
             raise Unavailable("awx.misconfigured")
 
     def launch(self, template: int, variables: Mapping[str, str]) -> tuple[Job, frozenset[str]]:
-        """Launch a job. Return it with the names of the variables that AWX ignored.
+        """Launch a job. Return the job and the names of the variables that AWX ignored.
 
-        :raises Rejected: AWX rejects the variables
-        :raises Unavailable: the job may have been launched anyway
+        :raises Rejected: if AWX rejects the variables
+        :raises Unavailable: if AWX does not confirm the launch; the job may have been launched
+            anyway
         """
         response = self._ask(
             "POST", f"job_templates/{template}/launch/", {"extra_vars": dict(variables)}
@@ -176,7 +178,7 @@ class Controller:
 
 
 class _NotThere(Unavailable):
-    """AWX responds with 404: the resource does not exist, or the login can't see it."""
+    """AWX responded with 404: the resource does not exist, or the login has no access to it."""
 
 
 def _job(response: Mapping[str, Any]) -> Job:
@@ -188,10 +190,10 @@ def _job(response: Mapping[str, Any]) -> Job:
 
 
 class Awx:
-    """Executes changes as AWX jobs. Thread-safe.
+    """A thread-safe executor that makes changes with AWX jobs.
 
     :param templates: the ids of the job templates for the collection's playbooks
-    :param mail: the tenant, to check its state before and after a job
+    :param mail: the tenant, whose state is checked before and after a job
     :param patience: how many seconds an attempt watches a job before the next attempt takes over
     :param clock: a function that returns monotonic seconds
     :param wait: a function that waits for seconds; it returns True if the process is stopping
@@ -215,10 +217,10 @@ class Awx:
         self._wait = wait
 
     def execute(self, request: Request, context: ExecutionContext) -> Outcome:
-        """Make the requested change with a job, unless there is nothing left to do.
+        """Make the requested change with a job, unless the change is already complete.
 
-        :raises Rejected: the change can't be made, or the job was canceled in AWX
-        :raises ValueError: the request is for a password
+        :raises Rejected: if the change can't be made, or the job was canceled in AWX
+        :raises ValueError: if the request is for a password
         """
         notes, job = dict(request.notes), None
         if notes.get("job") is not None:
@@ -266,7 +268,7 @@ class Awx:
         return job
 
     def _watch(self, job: Job, notes: Mapping[str, Any], context: ExecutionContext) -> None:
-        """Wait for a job to succeed."""
+        """Wait until a job has succeeded."""
         end = self._clock() + self._patience
         while job.status not in _FINAL:
             if self._clock() >= end or self._wait(_POLL_SECONDS):
@@ -285,15 +287,16 @@ class Awx:
 def variables_for(change: Change, recorded_change: Change) -> dict[str, str]:
     """Return the variables for the playbook that executes a change.
 
-    All values are strings, like the answers to a survey. Lists are separated by commas.
+    All values are strings, like the answers to a survey. List items are separated by commas.
 
     :param recorded_change: the change for the ledger, see `Outcome`
-    :raises Rejected: an address is not safe in a template
+    :raises Rejected: if an address is not safe in a template
     """
     if change.action.is_alias:
         return {"mail_alias": _safe(change.target), "mail_mailbox": _safe(change.mailbox or "")}
     adds = change.action.adds
-    # Destinations that another client adds meanwhile are kept by an addition, but not by a removal.
+    # An addition keeps destinations that another client adds in the meantime, but a removal does
+    # not.
     members = change.destinations if adds else recorded_change.destinations
     return {
         "mail_forwarder": _safe(change.target),
@@ -304,9 +307,9 @@ def variables_for(change: Change, recorded_change: Change) -> dict[str, str]:
 
 
 def _safe(text: str) -> str:
-    """Return an address, or raise Rejected if it is not safe in a template or a list.
+    """Return an address, or raise Rejected if the address is unsafe in a template or a list.
 
-    The parser has validated requested addresses, but not the existing members of a forwarder.
+    The parser validates requested addresses, but not a forwarder's existing members.
     """
     try:
         return addresses.address(text)

@@ -1,9 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The interface of executors, which make the requested changes.
+"""The interface for executors, which make the requested changes.
 
-An executor runs within a lease, at least once for each approved request and again after a crash.
-It must therefore be idempotent: an earlier attempt may have made any part of the change.
+An executor runs within a lease, at least once for each approved request, and again after a crash.
+Executors must therefore be idempotent, because an earlier attempt may already have made part of the
+change.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ FREEING = "freeing"
 
 
 class ExecutionContext(Protocol):
-    """Renews the request's lease while an executor runs, and saves its notes."""
+    """The interface through which an executor renews the request's lease and saves its notes."""
 
     def renew(self) -> None:
         """Renew the lease.
 
-        :raises LeaseLost: another worker has the request, so the executor must stop
+        :raises LeaseLost: if another worker has leased the request, so the executor must stop
         """
 
     def save_notes(self, notes: Mapping[str, Any]) -> None:
-        """Replace the saved notes. The next attempt gets them as `Request.notes`.
+        """Replace the saved notes. The next attempt receives the notes as `Request.notes`.
 
         An executor must save notes before its first change, because a postponed request without
         notes may still expire or be cancelled.
@@ -39,7 +40,7 @@ class ExecutionContext(Protocol):
 class Outcome(NamedTuple):
     """The outcome of a request.
 
-    :param changed: whether this attempt changed anything, rather than an earlier attempt
+    :param changed: whether this attempt, rather than an earlier one, changed anything
     :param result: the new state, as a reason for the requester
     :param recorded_change: the change to record in the ledger, with its mailbox; for an existing
         forwarder, it is a FORWARD_ADD with all destinations, and for a removed forwarder, a
@@ -54,11 +55,11 @@ class Outcome(NamedTuple):
 
 
 class Executor(Protocol):
-    """Executes changes of aliases and forwarders. Must be thread-safe."""
+    """An executor for changes to aliases and forwarders. Implementations must be thread-safe."""
 
     def execute(self, request: Request, context: ExecutionContext) -> Outcome:
         """Make the requested change.
 
-        :raises Rejected: the change can't be made
-        :raises Unavailable: the change can't be made now
+        :raises Rejected: if the change can't be made
+        :raises Unavailable: if the change can't be made now
         """

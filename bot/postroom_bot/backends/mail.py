@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The mail service: queries, rehearsal and execution of changes, and new passwords.
+"""Access to the mail service: queries, dry runs and execution of changes, and new passwords.
 
-All calls go through the client core of the Ansible modules, so that the bot and playbooks have the
-same semantics, tolerate the same faults and repair the same lost updates.
+All calls use the client core of the Ansible modules, so the bot and playbooks have the same
+semantics, tolerate the same faults and repair the same lost updates.
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ class Mail:
     :param verify: whether to verify the certificate of the service
     :param ca_path: a PEM file of certificate authorities to trust instead of the system's
     :param timeout: the timeout for each method call, in seconds; leases last longer
-    :param verify_delay: the seconds between a change and its verification, in case of a
-        concurrent writer
+    :param verify_delay: the seconds to wait before verifying a change, in case another client
+        overwrites it
     :param clock: a function that returns monotonic seconds
-    :raises ValueError: the URL, token, file or timeout is invalid
+    :raises ValueError: if the URL, token, file or timeout is invalid
     """
 
     def __init__(
@@ -88,7 +88,8 @@ class Mail:
         self._timeout = timeout
         self._verify_delay = verify_delay
         self._clock = clock
-        #: The result of the last call: ok, refused or unreachable; "not asked" before the first.
+        #: The result of the last call: ok, refused or unreachable, or "not asked" before the first
+        #: call.
         self.last_answer = "not asked"
         #: The cached domains and their expiry, in one tuple, which threads replace atomically.
         self._domains: tuple[frozenset[str], float] = (frozenset(), clock())
@@ -101,33 +102,33 @@ class Mail:
             raise ValueError(str(error)) from None
 
     def close(self) -> None:
-        """Close all connections. Other threads must no longer use the client."""
+        """Close all connections. No other thread may still be using the client."""
         self._transport.close()
 
     def check(self, change: Change) -> bool:
-        """Return whether executing a change would change anything. Writes nothing.
+        """Return whether executing a change would have any effect, without writing anything.
 
         :param change: the change, including its mailbox
-        :raises Rejected: the change can't be made
+        :raises Rejected: if the change can't be made
         """
         with self._asking(change.target):
             plan, _found = _plan(self._client(), change)
         return bool(plan.changes)
 
     def rehearse(self, request: Request) -> Outcome:
-        """Return the result that executing a request would have. Writes nothing.
+        """Return the outcome that executing a request would have, without writing anything.
 
-        :returns: the result, in which ``changed`` is True if anything is left to do
-        :raises Rejected: the change can't be made
+        :returns: the outcome, in which ``changed`` is True if anything is left to do
+        :raises Rejected: if the change can't be made
         """
         return self.execute(request, None)
 
     def execute(self, request: Request, context: ExecutionContext | None) -> Outcome:
         """Make the requested change.
 
-        :param context: None to write nothing, see `rehearse`
-        :raises Rejected: the change can't be made
-        :raises ValueError: the request is for a password, which requires `set_password`
+        :param context: the execution's context; None to write nothing, as `rehearse` does
+        :raises Rejected: if the change can't be made
+        :raises ValueError: if the request is for a password, which requires `set_password`
         """
         change = request.change
         with self._asking(change.target):
@@ -150,9 +151,9 @@ class Mail:
         return Outcome(bool(plan.changes), reason, recorded_change, tuple(sorted(freed)))
 
     def set_password(self, mailbox: str, password: str) -> None:
-        """Replace a mailbox's passwords with a new one.
+        """Replace all of a mailbox's passwords with a new password.
 
-        :raises Rejected: the mailbox does not exist
+        :raises Rejected: if the mailbox does not exist
         """
         with self._asking(mailbox):
             client = self._client()
@@ -190,7 +191,7 @@ class Mail:
     def dns(self, domain: str) -> DnsRecords:
         """Return the DNS records to publish for a domain.
 
-        :raises Rejected: the tenant does not have the domain
+        :raises Rejected: if the tenant does not have the domain
         """
         with self._asking(domain):
             try:
@@ -219,9 +220,9 @@ class Mail:
 
 
 def mail_of(settings: Settings, resources: ExitStack) -> Mail:
-    """Return a client for the tenant in the settings, to be closed by `resources`.
+    """Return a client for the tenant in the settings. On exit, `resources` closes the client.
 
-    :raises StartError: a setting is invalid
+    :raises StartError: if a setting is invalid
     """
     try:
         mail = Mail(
@@ -238,7 +239,7 @@ def mail_of(settings: Settings, resources: ExitStack) -> Mail:
 
 
 def _plan(client: Client, change: Change) -> tuple[Plan, Principal | None]:
-    """Return the plan of a change and the current state of its object."""
+    """Return the plan for a change, and the current state of the object that it affects."""
     tenant = TenantState(client)
     name, plan = plan_change(tenant, change)
     found = tenant.find(name)
@@ -249,7 +250,7 @@ def _plan(client: Client, change: Change) -> tuple[Plan, Principal | None]:
 
 
 def _checked(plan: Plan) -> Plan:
-    """Return the plan, or raise Refused if it has problems that `plans` did not detect."""
+    """Return a plan, or raise Refused if it has problems that `mail_plans` did not detect."""
     if plan.problems:
         raise errors.Refused(" ".join(problem.text for problem in plan.problems))
     return plan
@@ -280,7 +281,7 @@ def _keys(names: Iterable[Name]) -> list[str]:
 def translated(subject: str) -> Iterator[None]:
     """Log the client core's errors, and raise Rejected or Unavailable instead.
 
-    The core's messages may name other people's mailboxes, so only the log contains them.
+    The core's messages may name other people's mailboxes, so they appear only in the log.
 
     :param subject: the address or domain that the call concerns
     """

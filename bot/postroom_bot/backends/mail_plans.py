@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Plan a requested change with the client core, or reject it with a reason.
 
-The core's problems name the current owner of an address, which most people must not see. So this
-module detects common problems first, with reasons that name only what the requester typed.
-Nothing here sends a change to the service.
+The core's messages name the current owner of an address, which most people must not see. This
+module therefore detects common problems first, and gives reasons that name only what the requester
+typed. No function here sends a change to the service.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from postroom_client.tenant.state import TenantState
 def plan_change(tenant: TenantState, change: Change) -> tuple[Name, Plan]:
     """Return the name of the mailbox or forwarder to change, and the plan.
 
-    :raises InvalidInput: an address is invalid
-    :raises Rejected: the change can't be made
-    :raises ValueError: the change is a new password, which is never planned here
+    :raises InvalidInput: if an address is invalid
+    :raises Rejected: if the change can't be made
+    :raises ValueError: if the change is a new password, which only `plan_password` plans
     """
     target = parse_address(change.target, "target")
     match change.action:
@@ -52,10 +52,10 @@ def plan_change(tenant: TenantState, change: Change) -> tuple[Name, Plan]:
 
 
 def plan_password(tenant: TenantState, mailbox: Name, password: str) -> Plan:
-    """Return the plan that replaces a mailbox's passwords with a new one.
+    """Return the plan that replaces all of a mailbox's passwords with a new password.
 
-    :raises InvalidInput: the password is invalid
-    :raises Rejected: the mailbox does not exist
+    :raises InvalidInput: if the password is invalid
+    :raises Rejected: if the mailbox does not exist
     """
     if flaw := password_flaw(password):
         raise InvalidInput(f"password: it {flaw}")
@@ -88,7 +88,7 @@ def _no_alias(tenant: TenantState, address: Name, mailbox: Name) -> Plan:
 
 
 def _forward(tenant: TenantState, target: Name, destinations: frozenset[Name]) -> Plan:
-    """Plan to add destinations. Each must exist and must not be a forwarder."""
+    """Plan to add destinations. Each destination must exist and must not be a forwarder."""
     if not destinations:
         raise Rejected("forward.no_destinations", address=str(target))
     new, own, found = destinations, frozenset({target}), tenant.find(target)
@@ -114,7 +114,7 @@ def _forward(tenant: TenantState, target: Name, destinations: frozenset[Name]) -
 
 
 def _no_forward(tenant: TenantState, target: Name, destinations: frozenset[Name]) -> Plan:
-    """Plan to remove destinations, or the forwarder if no destination is named or remains."""
+    """Plan to remove destinations, or the whole forwarder if no destination is named or remains."""
     found = tenant.find(target)
     if found is None and tenant.owner_of(target) is None:
         return Plan()
@@ -133,7 +133,7 @@ def _plan(tenant: TenantState, declared: Declared) -> Plan:
 def _require_free(tenant: TenantState, address: Name, mailbox: Name | None = None) -> None:
     """Raise Rejected if an address already delivers elsewhere or its domain is missing.
 
-    :param mailbox: a mailbox that may own the address without its ``+tag``
+    :param mailbox: a mailbox that is allowed to own the address without its ``+tag``
     """
     owner = tenant.owner_of(_untagged(address))
     if tenant.owner_of(address) is not None or (owner is not None and owner.name != mailbox):
@@ -143,7 +143,7 @@ def _require_free(tenant: TenantState, address: Name, mailbox: Name | None = Non
 
 
 def _untagged(address: Name) -> Name:
-    """Return an address without its ``+tag``, to which mail servers deliver unknown addresses."""
+    """Return an address without its ``+tag``, which mail servers ignore in unknown addresses."""
     local, _, domain = address.key.rpartition("@")
     name, tag, _ = local.partition("+")
     return parse_address(f"{name}@{domain}") if name and tag else address

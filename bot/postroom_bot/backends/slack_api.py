@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The client of Slack's Web API. No other module calls the API.
+"""The client for Slack's Web API, which no other module calls.
 
-Nothing is retried here, because callers decide about retries. Exceptions contain no data that was
-sent or received, so that no token, message or profile is logged.
+Calls are not retried here, because the callers decide whether to retry. Exceptions contain no data
+that was sent or received, so that no token, message or profile is logged.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from postroom_bot.ui.markup import Message
 #: Long enough for slow responses from Slack, and short enough for a worker to renew its lease.
 TIMEOUT_SECONDS = 5
 
-#: Error codes of temporary problems that the call did not cause.
+#: Error codes for temporary problems that the call did not cause.
 _PASSING = frozenset(
     {
         "fatal_error",
@@ -108,7 +108,7 @@ class SlackApi:
         return self.post(self._direct[user], message)
 
     def profile(self, user: str) -> Mapping[str, Any]:
-        """Return a user's profile: the ``user`` of ``users.info``."""
+        """Return a user's profile: the ``user`` object that ``users.info`` returns."""
         return _part(self._call(self.client.users_info, user=user), "user")
 
     def members(self, usergroup: str) -> frozenset[str]:
@@ -117,7 +117,7 @@ class SlackApi:
         return frozenset(map(str, answer.get("users") or ()))
 
     def find_by_email(self, email: str) -> str | None:
-        """Return the id of the user whose profile has this address, or None."""
+        """Return the id of the user whose profile contains this email address, or None."""
         try:
             answer = self._call(self.client.users_lookupByEmail, email=email)
         except SlackRejected as rejection:
@@ -131,7 +131,7 @@ class SlackApi:
         return _opened(self._call(self.client.views_open, trigger_id=trigger_id, view=view))
 
     def update_view(self, opened: ViewRef, view: dict[str, Any]) -> ViewRef:
-        """Replace the view of an open modal, unless the modal has changed meanwhile."""
+        """Replace the view of an open modal, unless the modal has changed in the meantime."""
         which = {"view_id": opened.view_id, "hash": opened.hash or None}
         return _opened(self._call(self.client.views_update, **which, view=view))
 
@@ -190,7 +190,7 @@ def _send(method: Callable[..., SlackResponse], **options: Any) -> dict[str, Any
             raise SlackUnavailable from None
         raise SlackRejected(code) from None
     except (OSError, ValueError, http.client.HTTPException, SlackRequestError):
-        # No connection, a timeout, or a response that is not JSON.
+        # The connection failed, the call timed out, or the response is not JSON.
         raise SlackUnavailable from None
     return answer.data if isinstance(answer.data, dict) else {}
 

@@ -3,7 +3,7 @@
 """The bot's log, with secrets redacted.
 
 Slack's libraries log complete payloads at the info and debug levels, so only their warnings and
-errors are logged. Configured secrets and text that looks like a secret are redacted in every line.
+errors are logged. In every line, configured secrets and text that looks like a secret are redacted.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def configure(*, style: str, level: str, secrets: Iterable[str] = ()) -> None:
 
 
 class Redactor:
-    """Redacts secrets in text."""
+    """A callable that redacts secrets in text."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         # Longest first, because one secret may contain another.

@@ -11,7 +11,7 @@ _WORK_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
 
 class Metrics:
-    """The metrics of one bot, in their own registry."""
+    """The metrics of a bot, in a separate registry."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Checks of the mail service and of the Slack ids in the policy.
 
-Channels aren't checked, because that would need a scope that the bot does not request.
+Channels aren't checked, because that would require an OAuth scope that the bot does not request.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 def problems(slack_api: SlackApi, mail: Mail, policy: Policy) -> Iterator[str]:
-    """Yield a message for each problem. It names the service or the policy key, and the remedy."""
+    """Yield a message for each problem, with the service or the policy key, and the remedy."""
     try:
         mail.domains()
     except (Unavailable, Rejected) as error:
@@ -55,7 +55,7 @@ def problems(slack_api: SlackApi, mail: Mail, policy: Policy) -> Iterator[str]:
 
 
 class OnlineChecks(threading.Thread):
-    """A thread that runs the checks once and logs the problems.
+    """A thread that runs the checks once and logs any problems.
 
     :param check: a function that yields the problems
     """

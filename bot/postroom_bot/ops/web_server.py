@@ -21,10 +21,11 @@ from postroom_bot.ops.metrics import Metrics
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
 
-#: Far larger than Slack's largest payload, a submitted modal with its complete view.
+#: The maximum size of a request body, which is far larger than Slack's largest payload: a submitted
+#: modal with its complete view.
 BODY_BYTES = 512 * 1024
 HEADER_BYTES = 32 * 1024
-#: Slack waits only 3 seconds for a response.
+#: The timeout of a client's connection. Slack waits only 3 seconds for a response.
 CLIENT_SECONDS = 5
 GRACE_SECONDS = 10
 
@@ -79,7 +80,7 @@ class HealthApp:
 
 
 class WebServer:
-    """A threaded server for a WSGI application. Finishes current requests before it stops."""
+    """A threaded server for a WSGI application, which finishes current requests before it stops."""
 
     def __init__(self, application: Application, host: str, port: int, *, threads: int) -> None:
         self._host, self._port = host, port
@@ -116,12 +117,12 @@ class WebServer:
         return self._thread.is_alive() and bool(self._server.ready)
 
     def stop(self) -> None:
-        """Stop accepting requests, and finish the current ones."""
+        """Stop accepting requests, and finish those in progress."""
         self._server.stop()
         if self._thread.is_alive():
             self._thread.join(GRACE_SECONDS)
 
 
 def _log_message(msg: str = "", level: int = logging.INFO, traceback: Any = False) -> None:  # noqa: FBT002
-    """Log a message from the server, which would otherwise print it."""
+    """Log a message that the server would otherwise print."""
     log.log(level, "web server: %s", msg, exc_info=bool(traceback))

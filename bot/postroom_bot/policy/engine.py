@@ -1,10 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The policy engine. It applies the controls, then the denying rules, and then the other rules.
+"""The policy engine, which applies the controls, then the denying rules and then all other rules.
 
-The first matching rule decides, but floors can require more approvals than the rule. Controls and
-floors are built in, and no policy can disable them. Decisions and explanations come from the same
-evaluation, so they cannot differ.
+The first matching rule decides, but floors can require more approvals than that rule does. Controls
+and floors are built in, and no policy can disable them. A decision and its explanation come from
+the same evaluation, so they can't contradict each other.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FLOOR = 2
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The facts that a decision depends on, besides the person and the change.
+    """The facts that a decision depends on, in addition to the person and the change.
 
     :param own_domains: the keys of the tenant's domains
     :param open_requests: the number of the person's other open requests
@@ -69,7 +69,7 @@ class Case:
 
 
 class Step(NamedTuple):
-    """The result of one control or rule. The names of controls are in angle brackets.
+    """The result of evaluating a control or a rule. The names of controls are in angle brackets.
 
     :param sentence: a sentence for explanations; "" for a control that denies the change
     """
@@ -79,14 +79,14 @@ class Step(NamedTuple):
 
 
 def decide(policy: Policy, person: Person, change: Change, facts: Facts) -> Decision:
-    """Return the policy's decision on a person's change. Never raises an error."""
+    """Return the policy's decision on a person's change, without ever raising an exception."""
     return decide_with_steps(policy, person, change, facts)[0]
 
 
 def decide_with_steps(
     policy: Policy, person: Person, change: Change, facts: Facts
 ) -> tuple[Decision, list[Step]]:
-    """Return the decision and the steps that led to it. The last step decides."""
+    """Return the policy's decision and the steps that led to it, the last of which decided."""
     mailbox = affected_mailbox(person, change)
     target = (mailbox or "") if change.action is Action.PASSWORD else change.target
     local, more = local_of(target), policy.reserved
@@ -129,7 +129,7 @@ def ordered(policy: Policy) -> tuple[Rule, ...]:
 
 
 def affected_mailbox(person: Person, change: Change) -> str | None:
-    """Return the mailbox that a change affects; None for a forwarder, or if unknown."""
+    """Return the mailbox that a change affects, or None for a forwarder or an unknown mailbox."""
     if not change.action.has_mailbox:
         return None
     named = change.target if change.action is Action.PASSWORD else change.mailbox
@@ -137,14 +137,14 @@ def affected_mailbox(person: Person, change: Change) -> str | None:
 
 
 def raised_quorum(policy: Policy, quorum: tuple[Quorum, ...]) -> tuple[Quorum, ...]:
-    """Return a quorum with at least two approvals. The first group must give any extra ones."""
+    """Raise a quorum to at least two approvals. The first group must give any extra approvals."""
     first, *others = quorum or (Quorum(policy.approvers, 0),)
     missing = max(0, FLOOR - sum(one.approvals for one in quorum))
     return (first._replace(approvals=first.approvals + missing), *others)
 
 
 def _controls(policy: Policy, case: Case) -> Iterator[tuple[str, str, Reason | None]]:
-    """Yield each control's name, what it ensures, and why it denies the change, if it does."""
+    """Yield each control's name, what it ensures, and any reason to deny the change."""
     person, change, facts = case.person, case.change, case.facts
     yield "<person>", "the person may use the bot", person.obstacle
 
@@ -162,8 +162,8 @@ def _controls(policy: Policy, case: Case) -> Iterator[tuple[str, str, Reason | N
 
     refusal = None
     if change.action.adds and (owner := facts.kept_for) is not None:
-        # Anyone may recreate a former forwarder. A former alias may also become a forwarder, if
-        # its last owner asks for it.
+        # Anyone may recreate a former forwarder. A former alias may also become a forwarder, if the
+        # last owner requests it.
         is_alias = change.action.is_alias
         if owner not in ({case.mailbox} if is_alias else {case.target, person.mailbox}):
             refusal = Reason("address.kept_free", {"address": case.target})

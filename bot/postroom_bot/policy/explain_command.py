@@ -25,7 +25,7 @@ _ASSUMED = frozenset({"<person>", "<tombstone>", "<limits>"})
 def explain(
     policy: Policy, person: Person, change: Change, facts: Facts, text: Callable[[Reason], str]
 ) -> list[str]:
-    """Return lines with the decision, the steps that led to it, and the rules not reached.
+    """Return lines that show the decision, the steps that led to it, and the rules not reached.
 
     The lines may name other people's mailboxes, so don't show them to the requester.
 
@@ -48,12 +48,12 @@ def explain(
 
 
 def person_of(policy: Policy, user: str, mailbox: str | None, groups: Iterable[str]) -> Person:
-    """Return the person with a user id, their pinned mailbox and the groups that list them.
+    """Return the person with this user id, including their pinned mailbox and groups.
 
     :param user: a Slack user id, or ""
     :param mailbox: the person's mailbox, if it is not the pinned one
     :param groups: additional groups of the person
-    :raises ValueError: a group is unknown or the id is invalid; the message is for the operator
+    :raises ValueError: if a group is unknown or the id is invalid; the message is for the operator
     """
     try:
         TypeAdapter(UserId | None).validate_python(user or None)
@@ -71,7 +71,7 @@ def person_of(policy: Policy, user: str, mailbox: str | None, groups: Iterable[s
 
 
 def facts_of(policy: Policy, person: Person, change: Change, domains: Iterable[str] = ()) -> Facts:
-    """Return the facts in the policy file. Other facts are set so that they don't deny the change.
+    """Return the facts from the policy file. The values of other facts never cause a denial.
 
     :param domains: the tenant's domains; by default those of known mailboxes and trusted addresses
     """

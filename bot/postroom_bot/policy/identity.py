@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Determine whether a Slack user may use the bot, and which mailbox they own.
 
-A *profile* is the ``user`` of Slack's ``users.info``. A missing field never counts in a user's
-favor.
+A *profile* is the ``user`` object that Slack's ``users.info`` returns. A missing field never counts
+in a user's favor.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _SLACKBOT = "USLACKBOT"
 
 
 class Mailbox(NamedTuple):
-    """A person's mailbox, or the reason why it is not known."""
+    """A person's mailbox, or the reason why the mailbox is not known."""
 
     address: str | None
     obstacle: Reason | None = None
 
 
 def obstacle_of(profile: Profile, team: str) -> Reason | None:
-    """Return the reason why a person may not use the bot, or None if they may.
+    """Return the reason why a person may not use the bot, or None if the person may use it.
 
     :param team: the workspace that the bot serves
     """
@@ -55,7 +55,7 @@ def obstacle_of(profile: Profile, team: str) -> Reason | None:
 
 
 def email_of(profile: Profile) -> str | None:
-    """Return a profile's email address, normalized, or None if it is missing or invalid."""
+    """Return a profile's normalized email address, or None if the profile has no valid address."""
     about = profile.get("profile") or {}
     try:
         return address(str(about.get("email") or ""))
@@ -75,7 +75,7 @@ def own_mailbox(
 ) -> Mailbox:
     """Return a person's mailbox.
 
-    :param changed_at: when the bot last noticed a change of the profile's address, or None
+    :param changed_at: when the bot last noticed a change to the profile's address, or None
     """
     pinned = policy.identity.pinned
     user = str(profile.get("id"))

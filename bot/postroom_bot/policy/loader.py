@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Load and validate the policy file. All errors are reported together, with their lines.
+"""Load and validate the policy file. All errors are reported together, with line numbers.
 
 Anchors, aliases and scalars with unknown tags are rejected, so that the file can be taken at face
 value.
@@ -67,7 +67,7 @@ class Problem(NamedTuple):
 
 
 class PolicyError(Exception):
-    """The policy file is invalid. ``problems`` lists its errors in the order of their lines."""
+    """The policy file is invalid. ``problems`` lists the errors, sorted by line number."""
 
     def __init__(self, problems: Iterable[Problem], path: Path | None = None) -> None:
         self.problems = tuple(problems)
@@ -77,9 +77,9 @@ class PolicyError(Exception):
 
 
 class PolicyReloader:
-    """Loads the policy, and reloads it on request. Thread-safe.
+    """A thread-safe loader for the policy, which reloads the file on request.
 
-    :raises PolicyError: the file is invalid
+    :raises PolicyError: if the file is invalid
     """
 
     def __init__(self, path: Path) -> None:
@@ -93,7 +93,7 @@ class PolicyReloader:
         return self._policy
 
     def reload(self) -> None:
-        """Reload the file. If it has errors, keep the previous policy."""
+        """Reload the policy file. If the file has errors, keep the previous policy."""
         try:
             self._policy = load(self._path)
         except PolicyError as error:
@@ -109,8 +109,8 @@ class PolicyReloader:
 def load(path: Path) -> Policy:
     """Load a policy file.
 
-    :raises PolicyError: the file is invalid; lists all errors. Relations between keys are checked
-        only if every key is valid.
+    :raises PolicyError: if the file is invalid; lists all errors. Relations between keys are
+        checked only if every key is valid.
     """
     try:
         with path.open("rb") as file:
@@ -129,7 +129,7 @@ def load(path: Path) -> Policy:
 
 
 def parse(text: str) -> Policy:
-    """Parse the text of a policy file. Raises PolicyError like ``load``."""
+    """Parse the text of a policy file, or raise PolicyError if the text is invalid."""
     document = _Document(text)
     policy: Policy | None = None
     try:
@@ -149,7 +149,7 @@ def _broken(text: str, line: int | None = None) -> PolicyError:
 
 
 def _problems_of_keys(error: ValidationError) -> FoundProblems:
-    """Yield the path of each pydantic error, with its message or a clearer one."""
+    """Yield the path of each pydantic error, with pydantic's message or a clearer message."""
     found = error.errors(include_url=False, include_input=False)
     # pydantic adds "[key]" to the location if the key itself is invalid.
     paths = [tuple(step for step in one["loc"] if step != "[key]") for one in found]
@@ -177,7 +177,7 @@ def _problems_of_keys(error: ValidationError) -> FoundProblems:
 
 
 class _Document:
-    """A YAML file as plain data, with the line numbers and the errors of its parts."""
+    """A YAML file as plain data, with the line number and any error of each part."""
 
     def __init__(self, text: str) -> None:
         self._lines: dict[KeyPath, int] = {}
@@ -199,13 +199,13 @@ class _Document:
         self.data = self._value(root, ())
 
     def add_problem(self, path: KeyPath, text: str, line: int | None = None) -> None:
-        """Record an error at a path. Only the first error of each path is kept."""
+        """Record an error at a path. Only the first error at each path is kept."""
         upwards = (path[:length] for length in range(len(path), -1, -1))
         nearest = next(self._lines[one] for one in upwards if one in self._lines)
         self.errors.setdefault(path, (line or nearest, text))
 
     def problems(self) -> Iterator[Problem]:
-        """Yield the errors as problems that identify rules by name."""
+        """Yield the errors as Problem objects, which identify rules by name."""
         for path, (line, text) in self.errors.items():
             words: list[str] = []
             part: Any = self.data
@@ -244,7 +244,7 @@ class _Document:
         return found
 
     def _scalar(self, node: yaml.Node) -> Any:
-        """Return a scalar's value, or None if it is invalid or the node is not a scalar."""
+        """Return a scalar's value, or None if the value is invalid or the node is not a scalar."""
         if not isinstance(node, yaml.ScalarNode):
             return None
         try:
@@ -267,7 +267,7 @@ def _check_events(text: str) -> None:
 
 
 def cross_key_problems(policy: Policy) -> FoundProblems:
-    """Yield the errors that involve several keys. Each key must be valid on its own."""
+    """Yield the errors that involve several keys, all of which are valid on their own."""
     owners: dict[str, str] = {}
     for user, mailbox in policy.identity.pinned.items():
         first = owners.setdefault(mailbox, user)
@@ -294,7 +294,7 @@ def cross_key_problems(policy: Policy) -> FoundProblems:
 
 
 def _too_few(policy: Policy, quorum: Quorum, rules: Sequence[Rule]) -> str:
-    """Return the reason why a group is too small for these rules' approvals, or an empty string.
+    """Return the reason why a group is too small for the rules' approvals, or an empty string.
 
     Requesters can't approve their own requests, so a group that contains all requesters has one
     fewer approver. Only Slack knows the members of `everyone` and of user groups.
@@ -341,7 +341,7 @@ def _of_rule(policy: Policy, rule: Rule) -> FoundProblems:
 
 
 def _certain_floor(rule: Rule) -> str:
-    """Return the requests that a rule can't make automatic and the remedy, or an empty string."""
+    """Return the requests that a rule can't make automatic, with the remedy, or an empty string."""
     if rule.reserved:
         return "reserved names. Use approvals instead of automatic."
     if Action.PASSWORD in rule.actions and rule.own is not True:

@@ -44,7 +44,7 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 def duration(value: Any) -> timedelta:
     """Parse a duration such as ``24h``.
 
-    :raises ValueError: the value is not a duration
+    :raises ValueError: if the value is not a duration
     """
     found = _DURATION.fullmatch(value) if isinstance(value, str) else None
     if not found:
@@ -121,15 +121,15 @@ class _Part(BaseModel):
 
 
 class SlackEmail(_Part):
-    """Identification of mailbox owners by the email addresses in their Slack profiles."""
+    """How to identify mailbox owners by the email addresses in their Slack profiles."""
 
     model_config = ConfigDict(title="Slack email")
 
     domains: tuple[Domain, ...] = Field(strict=False, min_length=1, examples=[["example.com"]])
-    """Domains whose addresses are trusted. Don't list a domain if users can put any address in it
-    into their Slack profile."""
+    """Domains whose addresses are trusted. Don't list a domain if users can enter any address in
+    this domain in their Slack profile."""
     cooldown: Duration = _lasting("72h")
-    """How long an address is not trusted after a user changed it."""
+    """How long an address is not trusted after a user has changed it in Slack."""
 
 
 class Identity(_Part):
@@ -138,7 +138,8 @@ class Identity(_Part):
     pinned: Mapping[UserId, Address] = Field(
         default_factory=dict, examples=[{"U024BE7LH": "alice@example.com"}]
     )
-    """The mailbox of each user, keyed by Slack user id. Users can't change it in Slack."""
+    """The mailbox of each user, keyed by Slack user id. Users can't change this setting in
+    Slack."""
     slack_email: SlackEmail | None = Field(
         default=None, examples=[{"domains": ["example.com"], "cooldown": "72h"}]
     )
@@ -152,31 +153,31 @@ class Group(_Part):
     users: tuple[UserId, ...] = _some(examples=[["U024BE7LH", "U024BE7LJ"]])
     """The ids of Slack users."""
     usergroups: tuple[UsergroupId, ...] = _some(examples=[["S0614TZR7"]])
-    """The ids of Slack user groups. Their current members belong to the group."""
+    """The ids of Slack user groups whose current members belong to the group."""
     channel: ChannelId | None = Field(default=None, examples=["C024BE91L"])
     """The channel for requests that this group approves, instead of `channels.approvals`."""
 
 
 class Channels(_Part):
-    """The channels that the bot posts to. Invite the bot to each of them."""
+    """The channels that the bot posts to. Invite the bot to each of these channels."""
 
     approvals: ChannelId = Field(examples=["C024BE91L"])
     """The channel for cards with the buttons *Approve* and *Deny*."""
     audit: ChannelId | None = Field(default=None, examples=["C024BE92M"])
-    """The channel that gets a message about every completed request."""
+    """The channel that receives a message about every completed request."""
     mention_approvers: bool = Field(default=True, examples=[False])
-    """Whether cards and reminders notify the groups that approve."""
+    """Whether cards and reminders notify the groups whose approval is needed."""
 
 
 class Reserved(_Part):
-    """Protected names in addition to the built-in ones, which can't be removed."""
+    """Protected names, in addition to the built-in names, which can't be removed."""
 
     names: tuple[LocalName, ...] = _some(examples=[["vpn", "certificates"]])
-    """Local parts that only a rule with `reserved: true` allows, always with two approvals. Case,
-    `+tag` and punctuation don't matter."""
+    """Local parts that only a rule with `reserved: true` allows, and that always require two
+    approvals. Case, punctuation and any `+tag` are ignored."""
     patterns: tuple[LocalPattern, ...] = _some(examples=[["press*", "donations"]])
-    """Patterns of local parts, without punctuation, that need two approvals regardless
-    of the rule."""
+    """Patterns, without punctuation, of local parts that require two approvals regardless of the
+    rule."""
 
 
 class Limits(_Part):
@@ -196,10 +197,10 @@ class Requests(_Part):
     expire_after: Duration = _lasting("24h")
     """How long approvers have to decide before a request expires."""
     remind_after: Duration = _lasting("4h")
-    """How long a request waits before the approvers get a reminder. Defaults to half of
+    """How long a request waits before the approvers get a reminder. The default is half of
     `expire_after`, but at most 4h."""
     end_notice: Duration = _lasting("3d")
-    """How long before the end of an alias or a forwarder to notify the requester."""
+    """How long before an alias or a forwarder ends to notify the requester."""
     tombstone: Duration = _lasting("90d")
     """How long a removed address stays reserved for its previous owner."""
 
@@ -212,7 +213,7 @@ class Requests(_Part):
 
 
 class Rule(_Part):
-    """A rule. It applies to requests that meet all its conditions."""
+    """A rule, which applies to requests that meet all its conditions."""
 
     model_config = ConfigDict(
         json_schema_extra={"oneOf": [{"required": [effect]} for effect in EFFECTS]}
@@ -223,14 +224,14 @@ class Rule(_Part):
     actions: tuple[Annotated[Action, Field(strict=False)], ...] = Field(
         default=tuple(Action), strict=False, min_length=1, examples=[["alias.add", "alias.remove"]]
     )
-    """The requested action is one of these."""
+    """The requested action is one of these actions."""
     groups: tuple[GroupName, ...] = Field(
         default=(EVERYONE,), strict=False, min_length=1, examples=[["everyone"]]
     )
     """The requester is a member of at least one of these groups."""
     own: bool | None = Field(default=None, examples=[True])
-    """Whether the requester owns the mailbox. Only for aliases and passwords, because only
-    mailboxes have owners."""
+    """Whether the requester owns the mailbox. This condition is only for aliases and passwords,
+    because only mailboxes have owners."""
     domains: tuple[DomainPattern, ...] = _some(examples=[["example.com", "*.example.org"]])
     """The domain of the added or removed address matches at least one of these patterns."""
     addresses: tuple[AddressPattern, ...] = _some(examples=[["sales-*@example.com"]])
@@ -239,15 +240,15 @@ class Rule(_Part):
         default="any", examples=["internal"]
     )
     """Whether all destinations of a new forwarder are in the tenant's domains (`internal`), or at
-    least one is not (`external`). Only for `forward.add`."""
+    least one is not (`external`). This condition is only for `forward.add`."""
     reserved: bool | None = Field(default=None, examples=[True])
-    """Whether the address is a reserved name. Only a rule with `true` allows reserved names, and
-    it allows no others. If unset, a denying rule applies to both."""
+    """Whether the address is a reserved name. A rule allows reserved names only if this is `true`,
+    and then allows no other names. If this is unset, a denying rule applies to all names."""
     deny: Sentence | None = Field(
         default=None, examples=["Contractors don't get aliases. Ask your project lead."]
     )
     """Denies the request and shows this sentence to the requester. Denying rules are evaluated
-    before all others."""
+    before all other rules."""
     approvals: Mapping[GroupName, Approvals] | None = Field(
         default=None, min_length=1, examples=[{"mail-admins": 1}]
     )
@@ -269,7 +270,7 @@ class Rule(_Part):
 
 
 def _section(model: type[_Part], **example: Any) -> Any:
-    """Return an optional section, described by the docstring of its model."""
+    """Return an optional section that is described by its model's docstring."""
     return Field(default_factory=model, description=model.__doc__, examples=[example])
 
 
@@ -282,7 +283,7 @@ class Policy(_Part):
     groups: Mapping[GroupName, Group] = Field(
         min_length=1, examples=[{"mail-admins": {"users": ["U024BE7LH", "U024BE7LJ"]}}]
     )
-    """Groups, by name. The group `everyone` is built in and contains everyone who may use the
+    """Groups, keyed by name. The built-in group `everyone` contains everyone who may use the
     bot."""
     approvers: GroupName = Field(examples=["mail-admins"])
     """The group that approves if the rule is automatic but a built-in rule requires two
@@ -298,8 +299,8 @@ class Policy(_Part):
             [{"name": "own-password", "actions": ["password"], "own": True, "automatic": True}]
         ],
     )
-    """The rules. Denying rules are evaluated first, then the others from top to bottom. The first
-    rule that applies decides; if none applies, the request is denied."""
+    """The rules. Denying rules are evaluated first, and then all other rules from top to bottom.
+    The first rule that applies decides. If no rule applies, the request is denied."""
 
     @cached_property
     def digest(self) -> str:

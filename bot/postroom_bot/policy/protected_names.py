@@ -3,7 +3,7 @@
 """Protected local parts, and local parts that look like them.
 
 Outsiders assume that the owner of a *reserved* name controls the domain. Certificate authorities,
-for example, send mail to such names. A *sensitive* name is a name that colleagues trust.
+for example, send mail to reserved names. A *sensitive* name is a name that colleagues trust.
 Comparisons ignore case, punctuation and ``+tag``, because mail servers may ignore them as well.
 """
 

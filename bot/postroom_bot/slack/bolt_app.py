@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Bolt app with all handlers, and the handling of unexpected errors in them."""
+"""The Bolt app with all its handlers, and the handling of their unexpected errors."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class TimedApp(App):
 
 
 def app_of(settings: Settings, services: Services, executor: ThreadPoolExecutor) -> App:
-    """Return the app with all handlers, which run in the given executor."""
+    """Return the app with all its handlers, which run in the given executor."""
     metrics, secret = services.deps.metrics, settings.slack_signing_secret
     try:
         app = TimedApp(
@@ -89,7 +89,7 @@ def answer_error(
     context: BoltContext,
     response: BoltResponse | None,
 ) -> BoltResponse | None:
-    """Log and count an unexpected error in a handler, and answer the person without any details.
+    """Log and count an unexpected error in a handler, and reply to the person without any details.
 
     :param response: the response that Slack would get; None if the request was acknowledged
     """
@@ -125,7 +125,7 @@ def answer_error(
 def kind_of(body: dict[str, Any]) -> str:
     """Return the kind of a payload, such as ``command``, ``event`` or ``other``.
 
-    There are only a few kinds, because the result is the label of a metric.
+    There are only a few kinds, because the kind is a metric's label.
     """
     if "command" in body:
         return "command"

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The connection to Slack: the Web API's client, and the checks of both tokens."""
+"""The connection to Slack: the Web API client, and checks of both tokens."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNREACHABLE = "Slack does not answer at %s: check slack_api_url and this network
 
 
 def slack_api_of(settings: Settings) -> SlackApi:
-    """Return the client of Slack's Web API."""
+    """Return a client for Slack's Web API."""
     token = settings.slack_bot_token.get_secret_value()
     return SlackApi(web_client(token, base_url=settings.slack_api_url))
 
@@ -37,7 +37,7 @@ def workspace_of(slack_api: SlackApi, settings: Settings) -> Workspace:
 def check_socket(slack_api: SlackApi, settings: Settings) -> None:
     """Verify the app-level token with Slack, if Socket Mode is used.
 
-    :raises StartError: Slack rejects the token
+    :raises StartError: if Slack rejects the token
     """
     if settings.mode == "http" or settings.slack_app_token is None:
         return

@@ -21,11 +21,11 @@ from postroom_bot.workflow.lookups import Lookups
 from postroom_bot.workflow.passwords import Passwords
 from postroom_bot.workflow.submissions import Submissions
 
-#: Errors that have a message for the person.
+#: Errors whose message is shown to the person.
 EXPECTED = (ReasonError, SlackUnavailable, SlackRejected)
 
-#: How long Slack may take to display an acknowledgement or replace a view with it. An answer that
-#: arrives earlier would appear above it, or would be replaced by it.
+#: How long Slack may take to display an acknowledgement or replace a view with it. A reply that
+#: arrives earlier would appear above the acknowledgement, or be replaced by it.
 DISPLAY_SECONDS = 0.5
 
 #: Bolt's `ack` and `respond`.
@@ -88,7 +88,7 @@ def interaction_of(body: Body) -> Interaction:
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """The services that handlers use. All threads share one instance.
+    """The services that handlers use. All threads share one Services object.
 
     :param mail_host: the host name of the IMAP and SMTP server
     """
@@ -100,7 +100,7 @@ class Services:
     mail_host: str
 
     def error_text(self, interaction: Interaction, action: str, error: Exception) -> str:
-        """Return the text of one of the EXPECTED errors, and record Forbidden in the audit.
+        """Return the text of one of the EXPECTED errors, and record a Forbidden error in the audit.
 
         :param action: a word for what the person tried to do
         """
@@ -111,7 +111,7 @@ class Services:
 
 
 def reply(answer: Answer, message: Message | str) -> None:
-    """Send a message that only this person sees, without replacing the button's message."""
+    """Send a message that only this person sees, without replacing the message with the button."""
     text, blocks = (message, ()) if isinstance(message, str) else message
     below = {"replace_original": False} if isinstance(answer, Respond) else {}
     answer(text=text, blocks=list(blocks) or None, response_type="ephemeral", **below)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Home tab, and the handlers of the events that update it or a person's account."""
+"""The handlers for the Home tab, and for changes to people's Slack accounts."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def register(app: App, services: Services) -> None:
 
 
 def submit_form(services: Services, interaction: Interaction, view: View) -> dict[str, Any]:
-    """Request the change in a submitted form. Return the acknowledgement, with a note or errors."""
+    """Request the change in a submitted form. Return the acknowledgement with a note or errors."""
     try:
         change = modals.read_form(str(view["callback_id"]), view["state"]["values"])
         request = services.submissions.submit(
@@ -119,7 +119,7 @@ def offer_password(
     mailbox: str | None = None,
     request_id: str | None = None,
 ) -> None:
-    """Ask for confirmation of a new password, request its approval, or explain a refusal."""
+    """Ask the person to confirm a new password, request its approval, or explain a refusal."""
     opened = open_modal(services, interaction, modals.working(modals.PASSWORD_TITLE))
     user, team = interaction.user, interaction.team
     try:

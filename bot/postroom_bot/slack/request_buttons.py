@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The handlers of a request's buttons, and of the reason for a denial."""
+"""The handlers for a request's buttons, and for the submitted reason for a denial."""
 
 from __future__ import annotations
 

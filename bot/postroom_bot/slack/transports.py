@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The transports for Slack's requests: Socket Mode, or signed HTTP requests.
 
-The Socket Mode transport uses internals of slack_sdk and websocket-client, to work around three
-measured faults: a dead connection is not detected for up to 15 minutes, closing a connection waits
-for the thread that reads from it, and a client that is being stopped still accepts requests.
+The Socket Mode transport uses internals of slack_sdk and websocket-client to work around three
+observed problems: a dead connection may go undetected for 15 minutes, closing a connection waits
+for the thread that reads from it, and a client still accepts requests while it is being stopped.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ _CLOSE_TIMEOUT = 2.0
 class SocketModeTransport(SocketModeHandler):
     """A Socket Mode connection that reconnects when it is lost.
 
-    When it stops, it accepts no more requests and waits for the current ones. A request that is not
-    accepted is not acknowledged, so Slack sends it to another connection.
+    When the transport stops, it accepts no more requests and finishes the current requests. If a
+    request is not accepted, it is not acknowledged, so Slack sends it to another connection.
     """
 
     def __init__(self, app: App, app_token: str) -> None:
@@ -65,7 +65,7 @@ class SocketModeTransport(SocketModeHandler):
         self.client.message_listeners.append(self._on_message)
 
     def start(self) -> str:
-        """Connect to Slack. Return "", because Slack needs no URL."""
+        """Connect to Slack. Return an empty string, because Socket Mode needs no URL."""
         try:
             self.connect()  # type: ignore[no-untyped-call]
         except (SlackClientError, OSError):
@@ -81,7 +81,7 @@ class SocketModeTransport(SocketModeHandler):
         return Health(works=False, text="not connected to Slack")
 
     def stop(self) -> None:
-        """Stop accepting requests, finish the current ones, and disconnect."""
+        """Stop accepting requests, finish those in progress, and disconnect."""
         with self._changed:
             self._draining = True
             self._changed.wait_for(lambda: not self._running, GRACE_SECONDS)
@@ -116,7 +116,7 @@ class SocketModeTransport(SocketModeHandler):
     def _close_dead_connection(self) -> None:
         """Close a connection that does not respond to pings, so that the client reconnects.
 
-        The client sends pings but does not check for responses.
+        Slack's client sends pings, but does not check for responses.
         """
         session = self.client.current_session
         if session is None or session.last_pong_tm >= session.last_ping_tm:

@@ -3,9 +3,9 @@
 """The audit: an append-only table whose rows form a hash chain.
 
 Database triggers reject updates and deletions. If someone removes the triggers and edits a row, the
-chain is broken. If they also rewrite all later rows, a comparison with the streamed lines reveals
-it. A row's hash is the SHA-256 of the previous row's hash, in hexadecimal, followed by the row as
-canonical JSON: sorted keys, no whitespace, ASCII.
+chain is broken. If someone also rewrites all later rows, a comparison with the streamed lines
+reveals the tampering. A row's hash is the SHA-256 of the previous row's hash, in hexadecimal,
+followed by the row as canonical JSON: sorted keys, no whitespace, ASCII.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ EVENTS = {
     "vote.counted": "The vote counts. The row includes the voter's mailbox and groups.",
     "vote.refused": "The vote doesn't count. The row includes the reason.",
     "vote.turned_away": "The person can't vote on this card, for example because they made the "
-    "request or because this is not its current card. The row includes the reason.",
+    "request or because this is not the request's current card. The row includes the reason.",
     "person.turned_away": "A person tried something forbidden outside a request, such as listing "
     "another mailbox.",
 }
@@ -65,7 +65,7 @@ _SECRET = re.compile(
 
 
 class AuditRow(NamedTuple):
-    """A row of the audit: who did what, when and for which request.
+    """An audit row, which records who did what, when and for which request.
 
     :param at: the time as it was written: ISO 8601 in UTC, with microseconds
     :param actor: the id of a Slack user, `BOT`, or ``operator:`` and a user name
@@ -114,9 +114,10 @@ def append(
     request_id: str | None = None,
     data: Mapping[str, Any] | None = None,
 ) -> AuditRow:
-    """Append a row. Other writers wait until the transaction ends, so call this last.
+    """Append a row. Call this last in a transaction, because all other writers wait until it ends.
 
-    :param data: JSON data; raises ValueError if a key looks like the name of a secret
+    :param data: JSON data
+    :raises ValueError: if `at` has no time zone, or a key looks like the name of a secret
     """
     details = dict(data or {})
     _refuse_secrets(details)
@@ -137,7 +138,10 @@ def append(
 def rows(
     connection: Connection, *, after: int = 0, limit: int = PAGE, request_id: str | None = None
 ) -> list[AuditRow]:
-    """Return up to `limit` rows after row `after`, in order, or only those about one request."""
+    """Return up to `limit` rows after row `after`, in order.
+
+    :param request_id: the id of a request, to return only the rows about it
+    """
     wanted = select(table).where(table.c.seq > after).order_by(table.c.seq).limit(limit)
     if request_id is not None:
         wanted = wanted.where(table.c.request == request_id)
@@ -147,7 +151,7 @@ def rows(
 def verify(connection: Connection) -> Verified:
     """Verify all rows and the hash chain, within one snapshot of the database.
 
-    :raises Tampered: a row was edited, inserted, moved or removed, including at the end
+    :raises Tampered: if a row was edited, inserted, moved or removed, including at the end
     """
     count, last = 0, START
     wanted = select(table).order_by(table.c.seq).limit(PAGE)
@@ -175,13 +179,13 @@ def verify(connection: Connection) -> Verified:
 
 
 def verify_lines(connection: Connection, lines: Iterable[str]) -> Verified:
-    """Verify the database, then compare the streamed lines with it.
+    """Verify the database, and compare the streamed lines with the database.
 
     The lines may begin with any row, for example after a log rotation, and may repeat rows after a
     crash. The database may contain rows that were not streamed yet.
 
     :returns: the number and the hash of the last streamed row
-    :raises Tampered: a line differs from its row, lines are missing, or `verify` fails
+    :raises Tampered: if a line differs from its row, lines are missing, or `verify` fails
     """
     verify(connection)
     last = Verified(0, START)
@@ -201,7 +205,7 @@ def verify_lines(connection: Connection, lines: Iterable[str]) -> Verified:
 
 
 def stream(database: Database, write: Callable[[str], None]) -> int:
-    """Write the rows that were not streamed yet as JSON lines, and return how many were written.
+    """Write the rows that were not streamed yet as JSON lines, and return the number of rows.
 
     Rows are written in order and at least once. After a crash, some rows may be written again.
     """

@@ -2,21 +2,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The ledger: the changes that the bot has made at the mail service, in order.
 
-Exported as a definition file, it complements the administrator's own file, so that the next
-converge keeps the changes:
+The ledger can be exported as a definition file. It complements the administrator's own file, so
+that the next converge keeps the changes:
 
     definition_files: [tenant.yml, chat.json]
 
-email_tenant merges both:
+`email_tenant` merges both files:
 
-- If they contradict each other (for example, the administrator's file still lists an alias that was
-  removed in Slack, or assigns an address to another mailbox), nothing is changed, and the error
-  names both locations. Correct the file, or change the ledger with another request.
-- A forwarder gets the members from both files. A destination that was removed in Slack but is still
-  in the administrator's file is added again, because a definition can't declare a member absent.
+- If the files contradict each other (for example, the administrator's file still lists an alias
+  that was removed in Slack, or assigns an address to another mailbox), nothing is changed, and the
+  error names both locations. Correct the file, or change the ledger with another request.
+- A forwarder gets all members that either file lists. A destination that was removed in Slack but
+  is still in the administrator's file is added again, because a definition can't declare a member
+  absent.
 - Mailboxes in the ledger are declared present, as long as they exist. If the administrator's file
   declares such a mailbox absent, its aliases are removed and the mailbox is deleted.
-- If aliases are purged, mailboxes in the ledger lose the aliases that are in neither file.
+- If aliases are purged, mailboxes in the ledger lose all aliases that neither file lists.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from postroom_bot.store.tables import ledger as table
 
 
 class LedgerEntry(NamedTuple):
-    """A change that was made, and the id of its request."""
+    """A change that was made, with the id of its request."""
 
     request_id: str
     change: Change
@@ -94,8 +95,9 @@ def definition(
 def in_force(changes: Iterable[Change]) -> list[Change]:
     """Return the changes that no later change has replaced.
 
-    The latest change to an address counts. However, removing an alias from a mailbox doesn't affect
-    other mailboxes, because anyone may request the removal of an address that they never had.
+    Only the latest change to an address is in force. However, removing an alias from a mailbox
+    doesn't affect other mailboxes, because anyone may request the removal of an address that they
+    never had.
 
     :param changes: the changes, oldest first
     """

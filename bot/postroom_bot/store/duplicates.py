@@ -19,9 +19,9 @@ BLOCKED = "blocked"
 
 
 def record_new(connection: Connection, key: str, *, at: datetime) -> bool:
-    """Store the key of a delivery, and return whether it is new.
+    """Store the key of a delivery, and return whether the key is new.
 
-    :raises ValueError: the key has more than 200 characters
+    :raises ValueError: if the key has more than 200 characters
     """
     if len(key) > KEY_LENGTH:
         raise ValueError(f"a delivery's key must not exceed {KEY_LENGTH} characters")

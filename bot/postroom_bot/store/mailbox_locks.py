@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Locks on mailboxes and forwarders. Each is locked while a request changes it."""
+"""Locks on mailboxes and forwarders, which are held while a request changes them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from postroom_bot.store.tables import insert_new, mailbox_lock
 def lock(
     connection: Connection, mailbox: str, *, holder: str, now: datetime, until: datetime
 ) -> bool:
-    """Lock a mailbox unless another holder's lock is valid; return whether it was locked."""
+    """Lock a mailbox unless another lock is valid. Return whether the lock was acquired."""
     values = {"mailbox": mailbox, "holder": holder, "until": until}
     if insert_new(connection, mailbox_lock, values):
         return True
@@ -24,7 +24,7 @@ def lock(
 
 
 def renew(connection: Connection, mailbox: str, *, holder: str, until: datetime) -> bool:
-    """Extend a lock. Return False if it was lost."""
+    """Extend a lock, or return False if the lock was lost."""
     mine = (mailbox_lock.c.mailbox == mailbox, mailbox_lock.c.holder == holder)
     return connection.execute(update(mailbox_lock).where(*mine).values(until=until)).rowcount == 1
 

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Store requests, lease each to one owner at a time, change their state, and query them.
+"""Store and query requests, change their state, and lease each request to one owner at a time.
 
 The owner of a lease processes the request outside transactions and writes with `save` and
-`transition`. Both check the state and the lease first, so that an owner that has lost its lease
-can no longer write.
+`transition`. Both functions check the state and the lease first, so an owner that has lost its
+lease can no longer write.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def add(
     due_at: datetime | None = None,
     **fields: Any,
 ) -> Request:
-    """Add a request with a new id. It is due immediately unless `due_at` is given.
+    """Add a request with a new id. The request is due immediately unless `due_at` is given.
 
     :param fields: other fields of `Request`
     """
@@ -75,7 +75,7 @@ def add(
 
 
 def get(connection: Connection, request_id: str) -> Request | None:
-    """Return the request with this id, or None. Case does not matter, and `R-` is optional."""
+    """Return the request with this id, or None. Case is ignored, and `R-` is optional."""
     wanted = "R-" + request_id.strip().upper().removeprefix("R-")
     return next(iter(_all(connection, select(table).where(table.c.id == wanted))), None)
 
@@ -101,7 +101,7 @@ def claim(
 
 
 def renew(connection: Connection, request: Request, *, until: datetime) -> bool:
-    """Extend the lease. Return False if it was lost."""
+    """Extend the lease, or return False if the lease was lost."""
     extended = update(table).where(_same_lease(request)).values(lease_until=until)
     return connection.execute(extended).rowcount == 1
 
@@ -109,10 +109,10 @@ def renew(connection: Connection, request: Request, *, until: datetime) -> bool:
 def transition(
     connection: Connection, request: Request, to: State, *, at: datetime, **changes: Any
 ) -> Request:
-    """Change the state and other fields of a request, and return the request.
+    """Change the state and other fields of a request, and return the changed request.
 
-    :raises LeaseLost: the state or the lease has changed in the database
-    :raises ValueError: the new state can't follow the current one
+    :raises LeaseLost: if the state or the lease has changed in the database
+    :raises ValueError: if the new state can't follow the current one
     """
     if to not in FOLLOWING.get(request.state, frozenset()):
         raise ValueError(f"{request.id} can't go from {request.state} to {to}")
@@ -122,11 +122,12 @@ def transition(
 
 
 def save(connection: Connection, request: Request, **changes: Any) -> Request:
-    """Change fields of a request and return it. To change the state, use `transition`.
+    """Change fields of a request other than the state, and return the changed request.
 
-    `due_marks` is not updated, so that `release` detects an intervening `mark_due`.
+    The returned request keeps its earlier `due_marks`, so that `release` detects whether `mark_due`
+    was called in the meantime.
 
-    :raises LeaseLost: the state or the lease has changed in the database
+    :raises LeaseLost: if the state or the lease has changed in the database
     """
     same = [table.c.id == request.id, table.c.state == request.state]
     if request.lease_holder is not None:
@@ -139,9 +140,10 @@ def save(connection: Connection, request: Request, **changes: Any) -> Request:
 
 
 def release(connection: Connection, request: Request, *, due_at: datetime | None) -> None:
-    """Release the lease of a request, which is due again at `due_at`, or never if that is None.
+    """Release the lease on a request, which becomes due at `due_at`, or never if that is None.
 
-    A request that was marked due after it was claimed stays due. A lost lease is ignored.
+    If a request was marked due after it was claimed, it stays due. If the lease was lost, nothing
+    is changed.
     """
     sooner = table.c.due_at.is_not(None) if due_at is None else table.c.due_at < due_at
     marked = and_(table.c.due_marks != request.due_marks, sooner)
@@ -151,7 +153,7 @@ def release(connection: Connection, request: Request, *, due_at: datetime | None
 
 
 def mark_due(connection: Connection, request_id: str, *, at: datetime) -> bool:
-    """Make a request due, even while it is leased. Return False if it does not exist."""
+    """Make a request due, whether or not it is leased. Return False if there is no such request."""
     marked = update(table).where(table.c.id == request_id)
     return (
         connection.execute(marked.values(due_at=at, due_marks=table.c.due_marks + 1)).rowcount == 1
@@ -185,7 +187,7 @@ def count_since(connection: Connection, requester: str, since: datetime) -> int:
 
 
 def count_open(connection: Connection) -> dict[State, int]:
-    """Return the number of requests in each open state, including zeros."""
+    """Return the number of requests in each open state, including states without requests."""
     found = select(table.c.state, func.count().label("number")).where(table.c.state.in_(OPEN))
     rows = connection.execute(found.group_by(table.c.state))
     return dict.fromkeys(OPEN, 0) | {row.state: row.number for row in rows}
@@ -194,11 +196,11 @@ def count_open(connection: Connection) -> dict[State, int]:
 def open_duplicate(
     connection: Connection, change: Change, requester: str, of: Request | None = None
 ) -> Request | None:
-    """Return the person's open request for the same change, or None.
+    """Return the requester's open request for the same change, or None.
 
-    The reason and the end date of a change are ignored.
+    Two changes that differ only in their reason or end date are considered the same.
 
-    :param of: a new request; only requests created earlier or already evaluated are its twins
+    :param of: a new request; its duplicates were created earlier or are already evaluated
     """
     same = replace(change, justification="", last_day=None).as_dict()
     for one in open_by(connection, requester):
@@ -212,7 +214,7 @@ def open_duplicate(
 
 
 def destinations_of(connection: Connection, forwarder: str) -> dict[str, Request]:
-    """Map each destination that the bot has added and not removed to its latest request."""
+    """Return the latest request for each destination that the bot has added and not removed."""
     done = and_(table.c.target == forwarder, table.c.state == State.DONE)
     found: dict[str, Request] = {}
     for one in _all(connection, select(table).where(done).order_by(table.c.closed_at, table.c.id)):

@@ -1,8 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The email addresses in the profiles of Slack users, and when each was last changed.
+"""The email addresses in Slack users' profiles, and the times at which they last changed.
 
-A new address could belong to somebody else's mailbox, so the policy can refuse it for a while.
+A new address could belong to another person's mailbox, so the policy can distrust new addresses for
+a while.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class SlackEmailRecord(NamedTuple):
 
 
 def record(connection: Connection, user: str, email: str, *, at: datetime) -> datetime | None:
-    """Record a user's current address, and return when it replaced another one, or None."""
+    """Record a user's current address, and return when it replaced another address, or None."""
     first = {"user": user, "email": email, "since": at, "changed_at": None}
     if not insert_new(connection, slack_email, first):
         other = update(slack_email).where(slack_email.c.user == user, slack_email.c.email != email)

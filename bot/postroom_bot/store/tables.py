@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The current tables, the conversion of changes and reasons to columns, and the migration."""
+"""The current tables, the conversion of changes and reasons to columns, and `migrate`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SCHEMA = Schema(
 
 
 class Moment(TypeDecorator[datetime]):
-    """A timezone-aware time in UTC. SQLite itself does not store time zones."""
+    """A column type for timezone-aware times in UTC. SQLite itself does not store time zones."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -249,18 +249,19 @@ audit_cursor = Table(
 
 
 def migrate(where: str) -> None:
-    """Migrate the database at a path or URL to the current schema, even if it is empty.
+    """Migrate the database at a path or URL to the current schema. The database may be empty.
 
-    :raises DatabaseError: the database can't be used, or a later version of the bot migrated it
+    :raises DatabaseError: if the database can't be used, or was migrated by a later version of the
+        bot
     """
     with closing(Database(where)) as database:
         SCHEMA.migrate(database)
 
 
 def insert_new(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
-    """Insert a row unless its key exists. Return whether it was inserted.
+    """Insert a row unless its key exists. Return whether the row was inserted.
 
-    Unlike a failed insert, this leaves a PostgreSQL transaction usable.
+    If the key exists, a PostgreSQL transaction remains usable, unlike after a failed insert.
     """
     dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
     statement = dialect.insert(table).values(values).on_conflict_do_nothing()
@@ -269,7 +270,7 @@ def insert_new(connection: Connection, table: Table, values: Mapping[str, Any]) 
 
 
 def values_of(table: Table, row: RowMapping) -> dict[str, Any]:
-    """Return the values of a row by the keys of its columns."""
+    """Return the values of a row, keyed by column."""
     return {column.key: row[column] for column in table.c}
 
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Votes. Each person has one vote per request, which is first cast and then counted or refused."""
+"""Votes. Each person has one vote per request, which is cast first and later counted or refused."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SamePerson(Exception):
 
 
 def cast(connection: Connection, vote: Vote) -> bool:
-    """Save a vote, replacing a refused vote of the same person.
+    """Save a vote, replacing any refused vote by the same person.
 
     :returns: False if the person already has a vote that was not refused
     """
@@ -55,11 +55,11 @@ def set_state(
     mailbox: str | None = None,
     groups: Collection[str] = (),
 ) -> Vote:
-    """Change the state of a vote and return the vote.
+    """Change the state of a vote, and return the changed vote.
 
     :param refusal: why the vote does not count
-    :raises SamePerson: an approval with this mailbox was already counted; nothing is changed
-    :raises LeaseLost: the vote has changed in the database
+    :raises SamePerson: if an approval with this mailbox was already counted; nothing is changed
+    :raises LeaseLost: if the vote has changed in the database
     """
     changed = replace(
         vote, state=state, refusal=refusal, mailbox=mailbox, groups=tuple(sorted(groups))

@@ -36,7 +36,7 @@ def home_tab(
     elif aliases is None:
         lines = [
             f"Your mailbox: {code(person.mailbox)}",
-            "Its other addresses are not available right now. Open this tab again later.",
+            "The other addresses are not available right now. Open this tab again later.",
         ]
     else:
         shown = [f"Also: {code(alias)}" for alias in sorted(aliases)[:_MAX_ALIASES]]
@@ -56,12 +56,12 @@ def home_tab(
         where = f" Its card is in <#{request.card.channel}>." if request.card else ""
         asks = f"{mention(request.requester)} asks to {request_messages.change_text(request)}"
         blocks.append(section(f"{request_messages.title(request)}: {asks}.{where}"))
-    blocks += _remainder(approvals, "No request is waiting for your approval.")
+    blocks += _remainder(approvals, "No requests are waiting for your approval.")
     return {"type": "home", "blocks": blocks}
 
 
 def _remainder(requests: Sequence[Request], none: str) -> list[Block]:
-    """Return a section with `none` if there are no requests, or with the number of omitted ones."""
+    """Return the text `none` if there are no requests, or else the number of omitted requests."""
     if not requests:
         return [section(none)]
     more = len(requests) - _MAX_REQUESTS

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The lists, which only the person who asked for them can see."""
+"""The lists, which are visible only to the person who requested them."""
 
 from __future__ import annotations
 

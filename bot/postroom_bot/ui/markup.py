@@ -1,9 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Slack markup and blocks, and functions that make untrusted text safe for them.
+"""Slack markup and blocks, and functions that make untrusted text safe to include.
 
-Untrusted text must pass through `code` or `escaped_line`. Both return one line of limited length in
-which `& < >` are escaped, so that no input can add a mention, a link or another line.
+Untrusted text must pass through `code` or `escaped_line`. Both functions return a single line of
+limited length in which `& < >` are escaped, so that no input can add a mention, a link or another
+line.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _MAX_LABEL = 75
 # Slack rejects empty text, and input may consist of invisible characters.
 _EMPTY = "-"
 
-#: The action id of the input in every field. Fields are told apart by their block ids.
+#: The action id of the input in every field. Fields are distinguished by their block ids.
 VALUE = "value"
 
 Block = dict[str, Any]
@@ -119,7 +120,7 @@ def cut(text: str, limit: int) -> str:
 
 
 def section(text: str) -> Block:
-    """Return a paragraph of markup. Slack adds no automatic links."""
+    """Return a paragraph of markup, in which Slack adds no automatic links."""
     markup = models.MarkdownTextObject(text=cut(text, _MAX_SECTION) or _EMPTY, verbatim=True)
     return models.SectionBlock(text=markup).to_dict()
 

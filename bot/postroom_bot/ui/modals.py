@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The modals: the menu, the forms, a new password, the reason for a denial, and notes.
 
-The metadata of a view is a small JSON object with ids and addresses. All of these are checked again
-when the view is submitted.
+The metadata of a view is a small JSON object with ids and addresses. The ids and addresses are
+checked again when the view is submitted.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Form(NamedTuple):
 
     @property
     def clauses(self) -> Iterator[parser.Clause]:
-        """The values that the form asks for. Their names are also the ids of their blocks."""
+        """The values that the form asks for. Each value's name is also the id of its block."""
         (entry,) = (entry for entry in parser.ENTRIES if entry.makes is self.action)
         return iter((*entry.clauses, parser.Clause("justification", parser.REASON)))
 
@@ -103,7 +103,7 @@ _LABELS = {
 }
 _HINTS = {
     "mailbox": "Leave this empty for your own mailbox.",
-    "justification": "The approvers will see it.",
+    "justification": "The approvers will see this reason.",
 }
 #: The forms, keyed by the callback id of their view.
 FORMS: Mapping[str, Form] = {
@@ -178,7 +178,7 @@ def read_form(callback_id: str, values: Mapping[str, Any]) -> Change:
     """Return the change that a submitted form requests.
 
     :param values: the view's ``state.values``
-    :raises FormErrors: a value is missing or invalid
+    :raises FormErrors: if a value is missing or invalid
     """
     errors: dict[str, str] = {}
     read: dict[str, Any] = {}
@@ -234,7 +234,7 @@ def read_password_confirm(private_metadata: str) -> tuple[str, str | None]:
 
 
 def password_shown(mailbox: str, password: str, mail_host: str) -> View:
-    """Return the only view that contains a new password.
+    """Return the view that shows a new password. No other view contains one.
 
     :param mail_host: the host name of the IMAP and SMTP server
     """
@@ -244,7 +244,7 @@ def password_shown(mailbox: str, password: str, mail_host: str) -> View:
         [
             section("This password is shown only once. Copy it before you close this window."),
             verbatim(password),
-            section("Enter it on all your devices, with these settings:"),
+            section("Enter the password on all your devices, with these settings:"),
             *sections(
                 [
                     f"User name: {code(mailbox)}",
@@ -261,7 +261,7 @@ def deny_reason(request_id: str, card: MessageRef) -> View:
 
     :param card: the message whose button was pressed
     """
-    hint = "The requester and the approvers will see it."
+    hint = "The requester and the approvers will see this reason."
     reason = field("reason", "Reason", hint, _REASON_INPUT)
     return modal(
         DENY_REASON,

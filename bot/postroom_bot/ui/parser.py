@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The slash command: a table of its subcommands, and the parser for its text.
+"""The slash command: a table of the subcommands, and the parser for what users type.
 
-No error repeats what the user typed, because it may be a password.
+Errors never repeat what the user typed, because that text may be a password.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class Help:
 
 @dataclass(frozen=True, slots=True)
 class ListAliases:
-    """List the addresses of a mailbox, or of the person's own mailbox if it is None."""
+    """List the addresses of a mailbox, or of the person's own mailbox if none is given."""
 
     mailbox: str | None = None
 
@@ -126,7 +126,7 @@ class ListForwards:
 
 @dataclass(frozen=True, slots=True)
 class Password:
-    """Offer a new password for a mailbox, or for the person's own mailbox if it is None."""
+    """Offer a new password for a mailbox, or for the person's own mailbox if none is given."""
 
     mailbox: str | None = None
 
@@ -158,7 +158,7 @@ Command = Menu | Help | Change | Password | Status | Cancel | Lookup
 
 
 class InvalidCommand(Exception):
-    """The text is not a valid command. The message is for the user, in mrkdwn."""
+    """The text is not a valid command. The exception's message is for the user, in mrkdwn."""
 
 
 class TypedPassword(InvalidCommand):
@@ -216,7 +216,7 @@ class Entry(NamedTuple):
         """Parse the arguments of the subcommand.
 
         :param words: the words after those of the subcommand
-        :raises InvalidCommand: the arguments are invalid
+        :raises InvalidCommand: if the arguments are invalid
         """
         typed = self._split(words)
         reason = REASON.read(" ".join(typed.pop("because", ())))
@@ -238,7 +238,7 @@ class Entry(NamedTuple):
         return self.makes(**values)
 
     def _split(self, words: Sequence[str]) -> dict[str, list[str]]:
-        """Split the words by keyword."""
+        """Split the words into groups, one for each keyword."""
         keywords = {clause.keyword for clause in self.clauses}
         typed: dict[str, list[str]] = {"": []}
         current = ""
@@ -331,7 +331,7 @@ ENTRIES = (
 
 
 def help_lines() -> list[str]:
-    """Return the list of commands, one per line."""
+    """Return the list of commands, with one command per line."""
     entries = [f"`{COMMAND} {entry.usage}` {entry.summary}" for entry in ENTRIES]
     return ["You can type these commands. Only you will see the answers.", *entries]
 
@@ -351,8 +351,8 @@ _PASSWORD = re.compile(r"pas+w|pwd|passp", re.IGNORECASE)
 def parse(text: str) -> Command:
     """Parse the text after the slash command.
 
-    :raises TypedPassword: the text may contain a password
-    :raises InvalidCommand: the text is not a command
+    :raises TypedPassword: if the text may contain a password
+    :raises InvalidCommand: if the text is not a command
     """
     first, *more = [_words(line) for line in text.splitlines() if line.strip()] or [[]]
     if any(_entry_of(line) for line in more) and not any(map(_PASSWORD.match, first)):
@@ -386,7 +386,7 @@ def _entry_of(words: Sequence[str]) -> Entry | None:
 def _words(text: str) -> list[str]:
     """Return the words as they were typed, before Slack wrapped links and escaped characters.
 
-    If the text itself begins with the slash command, that word is removed.
+    A slash command at the beginning of the text is removed.
     """
     for wrapped, typed in _WRAPPED:
         text = wrapped.sub(typed, text)

@@ -232,7 +232,7 @@ class _Parameter(NamedTuple):
 
 
 def reason_text(reason: Reason) -> str:
-    """Return a reason as Slack markup, or its code if another version of the bot wrote it."""
+    """Return a reason as Slack markup, or only the code if another version of the bot wrote it."""
     template = TEXTS.get(reason.code)
     if template is None:
         return markup.code(str(reason))

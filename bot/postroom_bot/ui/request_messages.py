@@ -45,7 +45,7 @@ def title(request: Request) -> str:
 
 
 def headline(request: Request) -> str:
-    """Return the request's id and its change, for the requester."""
+    """Return a headline for the requester, with the request's id and the change."""
     why = ", because its last day has passed" if request.origin == END_OF_CHANGE else ""
     return f"{title(request)}: {change_text(request, _OWN_MAILBOX)}{why}."
 
@@ -80,7 +80,7 @@ def change_text(request: Request, own: str = "their own mailbox") -> str:
 
 
 def all_destinations(request: Request) -> list[str]:
-    """Return a line for each destination, if `change_text` only states their number."""
+    """Return a line per destination if `change_text` states only the number of destinations."""
     destinations = request.change.destinations
     if len(destinations) <= _MAX_NAMED:
         return []
@@ -133,13 +133,13 @@ def status_text(request: Request, votes: Sequence[Vote] = ()) -> str:
 
 
 def end_text(request: Request) -> str:
-    """Return a sentence that says when the alias or the forwarding ends, or "" if it doesn't."""
+    """Return a sentence that says when the alias or forwarding ends, or "" if it doesn't end."""
     what = "alias" if request.change.action is Action.ALIAS_ADD else "forwarding"
     return f" The {what} ends {time_text(request.removal_at)}." if request.removal_at else ""
 
 
 def summary(request: Request, votes: Sequence[Vote] = ()) -> str:
-    """Return the request's id, change and state, and what delays it, for the requester."""
+    """Return a summary for the requester: the request's id, change and state, and any delay."""
     status = f"{headline(request)} {status_text(request, votes)}"
     if not request.blocked or not request.is_open:
         return status
@@ -154,7 +154,7 @@ def summary(request: Request, votes: Sequence[Vote] = ()) -> str:
 def card(
     request: Request, votes: Sequence[Vote], *, approvers: Sequence[str] = (), draft: bool = False
 ) -> Message:
-    """Return the card of a request. It has buttons while the request is pending.
+    """Return a request's card, which has buttons while the request is pending.
 
     :param votes: all votes on the request
     :param approvers: the ids of Slack users and user groups to mention while it is pending
@@ -195,12 +195,12 @@ def received(request: Request) -> Message:
 
 
 def received_text(request: Request) -> str:
-    """Return the same confirmation as text for a modal."""
+    """Return the confirmation that a request was received, as text for a modal."""
     return f"Request {request.id}: {change_text(request, _OWN_MAILBOX)}. {_RECEIVED}"
 
 
 def status_message(request: Request, votes: Sequence[Vote] = ()) -> Message:
-    """Return the request's state for the requester, with a Cancel button while it is pending.
+    """Return a request's state for the requester, with a Cancel button if the request is pending.
 
     For an approved password request, the message is for the mailbox's owner and has a button to
     create the password.
@@ -215,7 +215,7 @@ def status_message(request: Request, votes: Sequence[Vote] = ()) -> Message:
         return message([status], cancel_button(request))
     if is_password and request.state is State.APPROVED:
         status += f" {mention(request.requester)} asked for it."
-        ready = "Create it when you are ready to copy it: it is shown once, and only to you."
+        ready = "Create the password when you are ready to copy it. It is shown once, only to you."
         about = f"Create the new password for request {request.id} (asks for confirmation)"
         create = button("Create password", PASSWORD_SHOW, about, request.id, "primary")
         return message([status, ready], create)
@@ -253,7 +253,7 @@ def ending(request: Request) -> Message:
 
 
 def password_notice(request: Request, votes: Sequence[Vote] = ()) -> Message:
-    """Return the notice to a mailbox's owner about a new password. It names the requester."""
+    """Return the notice about a new password for the mailbox's owner, with the requester's name."""
     mailbox = code(request.change.target or request.requester_mailbox or "")
     who = mention(request.requester)
     if request.change.target in ("", request.requester_mailbox):

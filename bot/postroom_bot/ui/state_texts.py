@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The words for the states of a request."""
+"""The phrases that describe a request's state."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The pauses between retries, of a request's execution and of any other step that failed."""
+"""The pauses between retries of a failed step, such as the execution of a request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_PAUSE = 900.0
 
 
 def pause_after(failures: int, asked: float | None = None) -> float:
-    """Return the pause in seconds before a retry, which doubles with each failure.
+    """Return how many seconds to wait before a retry. The wait doubles with each failure.
 
     :param failures: the number of failures, at least 1
     :param asked: the minimum pause that the service asked for, if any

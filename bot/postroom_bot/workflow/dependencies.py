@@ -49,25 +49,25 @@ class Workspace:
         """Return whether a member of this team may also be a member of the workspace.
 
         In an organization, people can belong to several workspaces, but an interaction names only
-        one. The person's account is checked later, before any decision.
+        one of these workspaces. The person's account is checked later, before any decision.
         """
         return team == self.team or self.enterprise is not None
 
     def is_app(self, app: str) -> bool:
-        """Return whether a message from this app is the bot's own. Return False if the id is ""."""
+        """Return whether an app's messages are the bot's own. The empty id "" never matches."""
         return bool(app) and self.app in ("", app)
 
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """The dependencies of the workflow. All threads share one instance.
+    """The dependencies of the workflow. All threads share one Dependencies object.
 
     :param clock: a function that returns the current time in UTC
     :param policy: a function that returns the policy in force
     :param mail: the tenant at the mail service, for queries and passwords
     :param executor: the executor for changes of aliases and forwarders
     :param process_name: the unique name of this process, for leases
-    :param lease: how long a lease lasts, which is renewed between calls to services
+    :param lease: how long a lease lasts; leases are renewed between calls to services
     :param zone: the time zone in which the last day of an alias or a forwarder ends
     :param audit_lines: a function that writes a JSON line of the audit, if it is streamed
     :param wake: an event that is set when the worker has something to do
@@ -96,7 +96,7 @@ class Dependencies:
         """Return the person who is using the bot.
 
         :param fresh: see `People.person`
-        :raises Forbidden: the person may not use the bot
+        :raises Forbidden: if the person may not use the bot
         """
         if not self.workspace.has(team):
             raise Forbidden("person.elsewhere")
@@ -109,7 +109,7 @@ class Dependencies:
     def in_turn(self) -> Iterator[None]:
         """Limit how many users can wait for the mail service at the same time.
 
-        :raises UserError: too many people are waiting
+        :raises UserError: if too many people are waiting
         """
         if not self.turns.acquire(blocking=False):
             raise UserError("mail.overloaded")
@@ -121,7 +121,7 @@ class Dependencies:
 
 @contextmanager
 def user_error_if_unavailable() -> Iterator[None]:
-    """Convert a service's errors to UserError, without their cause, while a person is waiting."""
+    """Convert a service's errors to UserError, omitting their cause, while a person is waiting."""
     try:
         yield
     except Unavailable as error:

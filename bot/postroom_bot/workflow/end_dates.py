@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Announce the end of an alias or a forwarder, and request its removal after the last day.
 
-The approval of an alias or a forwarder covers this removal.
+The approval of an alias or a forwarder also covers its removal after the last day.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def current_end(deps: Dependencies, change: Change) -> date | None:
 
 
 def notice_due_at(deps: Dependencies, request: Request) -> datetime | None:
-    """Return when to announce the end, or None if the change is permanent or ends too soon."""
+    """Return when to announce an end, or None if the change is permanent or ends too soon."""
     if request.state is not State.DONE or not request.removal_at or not request.closed_at:
         return None
     at = request.removal_at - deps.policy().requests.end_notice

@@ -24,8 +24,8 @@ DAY = timedelta(days=1)
 def evaluate(leased: LeasedRequest) -> None:
     """Evaluate a new request, which becomes pending, approved, refused or failed.
 
-    :raises SlackUnavailable: Slack does not respond
-    :raises Unavailable: the mail service does not respond
+    :raises SlackUnavailable: if Slack does not respond
+    :raises Unavailable: if the mail service does not respond
     """
     deps, request = leased.deps, leased.request
     if leased.now >= given_up_at(deps, request):
@@ -62,7 +62,7 @@ def given_up_at(deps: Dependencies, request: Request) -> datetime:
 
 
 def with_own_mailbox(change: Change, person: Person) -> Change:
-    """Return a change with the person's own mailbox filled in, if it names no mailbox."""
+    """Return a change, with the person's own mailbox filled in if the change names no mailbox."""
     mailbox = affected_mailbox(person, change)
     if change.action is Action.PASSWORD:
         return replace(change, target=mailbox or "")
@@ -72,13 +72,13 @@ def with_own_mailbox(change: Change, person: Person) -> Change:
 def current_decision(
     deps: Dependencies, person: Person, change: Change, *, new: tuple[datetime, str] | None = None
 ) -> Decision:
-    """Return the decision of the policy in force.
+    """Return the decision that the policy in force makes about a change.
 
     :param change: the change, including its mailbox
     :param new: for a new request, its creation time and its id ("" if it is not saved yet), so that
         the limits count only earlier requests
-    :raises Unavailable: the mail service does not respond
-    :raises SlackUnavailable: Slack does not respond
+    :raises Unavailable: if the mail service does not respond
+    :raises SlackUnavailable: if Slack does not respond
     """
     alias_count = None
     if change.action.is_alias and change.mailbox is not None:
@@ -109,7 +109,7 @@ def current_decision(
 def decision_fields(
     request: Request, change: Change, person: Person, decision: Decision
 ) -> dict[str, Any]:
-    """Return the request's fields that a decision sets."""
+    """Return the fields of a request that a decision sets."""
     changes: dict[str, Any] = {
         "change": change,
         "requester_mailbox": person.mailbox,
@@ -122,7 +122,7 @@ def decision_fields(
 
 
 def owner_user_of(deps: Dependencies, person: Person, change: Change) -> str | None:
-    """Return the id of the Slack user who owns the mailbox of a change, or None if unknown."""
+    """Return the id of the Slack user who owns the affected mailbox, or None if unknown."""
     mailbox = affected_mailbox(person, change)
     if mailbox is None or mailbox == person.mailbox:
         return person.user if mailbox else None
@@ -162,7 +162,7 @@ def _why_refused(
 
 
 def _why_not_executable(deps: Dependencies, person: Person, change: Change) -> Reason | None:
-    """Return the reason why the change can't be executed or has no effect, or None."""
+    """Return the reason why the change can't be executed or would have no effect, or None."""
     try:
         if deps.mail.check(change):
             return None

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Execute an approved request: recheck it, make the change and record the outcome.
 
-Each request is executed at least once: after a crash, another worker repeats the idempotent
+Each request is executed at least once, because after a crash another worker repeats the idempotent
 execution. Only one worker can record the outcome.
 """
 
@@ -19,7 +19,8 @@ from postroom_bot.workflow.leased_request import LeasedRequest
 from postroom_bot.workflow.recheck import why_stopped
 from postroom_common.database import Connection
 
-#: The maximum number of attempts. With the growing pauses between them, they take about an hour.
+#: The maximum number of attempts. Together with the growing pauses in between, the attempts take
+#: about an hour.
 MAX_ATTEMPTS = 12
 #: The pause before another attempt to lock a busy mailbox.
 BUSY_PAUSE = timedelta(seconds=1)
@@ -29,7 +30,7 @@ def execute(leased: LeasedRequest) -> datetime | None:
     """Execute an approved request, or resume an interrupted execution.
 
     :returns: when to retry if the request could not be executed now, else None
-    :raises SlackUnavailable: Slack can't confirm the accounts; nothing was changed
+    :raises SlackUnavailable: if Slack can't confirm the accounts; nothing was changed
     """
     request = leased.request
     overdue = request.state is State.APPROVED and request.is_overdue(leased.now)

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A leased request, the lock on its mailbox, and the writes that require the lease.
 
-A state and its audit row are written in one transaction. Every write first checks the state and the
-lease, and raises LeaseLost if another worker has leased the request. The worker then drops it.
+Each new state is written in the same transaction as its audit row. Every write first checks the
+state and the lease, and raises LeaseLost if another worker has leased the request. The worker that
+lost the lease then stops processing the request.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 class LeasedRequest:
-    """A request and its lease, used by one thread. It is also the ExecutionContext of executors.
+    """A request and its lease, used by one thread, and the ExecutionContext of executors.
 
     :param request: the leased request
     """
@@ -45,7 +46,7 @@ class LeasedRequest:
 
     @property
     def mailbox(self) -> str:
-        """The name to lock: the mailbox, with all its addresses, or the forwarder."""
+        """The name to lock: the forwarder, or the mailbox together with all its addresses."""
         return self.request.change.mailbox or self.request.change.target
 
     def votes(self) -> list[Vote]:
@@ -59,7 +60,7 @@ class LeasedRequest:
     def renew(self) -> None:
         """Renew the lease and the mailbox's lock.
 
-        :raises LeaseLost: another worker has the request
+        :raises LeaseLost: if another worker has leased the request
         """
         until, locked, holder = self.now + self.deps.lease, self._locked, self._holder
 
@@ -100,7 +101,7 @@ class LeasedRequest:
 
         :param data: data for the audit, in addition to the result
         :param also_write: a function to run in the same transaction
-        :param changes: the new values of other fields
+        :param changes: new values for other fields
         """
 
         def work(c: Connection) -> Request:
@@ -123,7 +124,7 @@ class LeasedRequest:
         audit.append(c, event, at=self.now, actor=actor, request_id=self.request.id, data=data)
 
     def lock(self) -> bool:
-        """Lock the mailbox until `transition` or `release`. Return False if it is not free."""
+        """Lock the mailbox until `transition` or `release`. Return whether it could be locked."""
         now, mailbox, holder = self.now, self.mailbox, self._holder
         until = now + self.deps.lease
         taken = self.deps.database.write(
@@ -133,22 +134,23 @@ class LeasedRequest:
         return taken
 
     def save_notes(self, notes: Mapping[str, Any]) -> None:
-        """Replace the executor's notes, and keep the addresses free that it is about to free.
+        """Replace the executor's notes, and reserve the addresses that it is about to free.
 
-        If that was done after the execution, another request could take them in between.
+        If the addresses were reserved only after the execution, another request could take them
+        first.
         """
         freeing = notes.get(FREEING, ())
         self.update(also_write=lambda c: self.keep_free(c, freeing), notes=dict(notes))
 
     def keep_free(self, c: Connection, addresses: Iterable[str]) -> None:
-        """Keep addresses free for the request's mailbox or, if it has none, for its forwarder."""
+        """Reserve addresses for the request's mailbox or forwarder."""
         at = self.now
         until = at + self.deps.policy().requests.tombstone
         for address in addresses:
             freed_addresses.keep_free(c, address, self.mailbox, at=at, until=until)
 
     def report_rejected(self, where: str, rejection: SlackRejected, remedy: str = "") -> None:
-        """Log and count a message that Slack rejected. It is not sent again.
+        """Log and count a message that Slack rejected and that is not sent again.
 
         :param where: the kind of message, such as ``card``
         :param remedy: a sentence with the remedy for the operator
@@ -170,7 +172,10 @@ class LeasedRequest:
 
 
 def claim(deps: Dependencies, only: str | None = None) -> LeasedRequest | None:
-    """Lease the most overdue request, or the one with this id. Return None if it is not free."""
+    """Lease the most overdue request, or the request with the given id.
+
+    :returns: None if no such request can be leased
+    """
     holder = new_lease_holder(deps)
     request = deps.database.write(
         lambda c: requests.claim(c, holder=holder, now=deps.clock(), lease=deps.lease, only=only)
@@ -179,5 +184,5 @@ def claim(deps: Dependencies, only: str | None = None) -> LeasedRequest | None:
 
 
 def new_lease_holder(deps: Dependencies) -> str:
-    """Return a unique lease holder, because threads of a process must not share leases or locks."""
+    """Return a unique name for a lease holder, because threads must not share leases or locks."""
     return f"{deps.process_name}/{secrets.token_hex(6)}"

@@ -22,7 +22,7 @@ class AliasList(NamedTuple):
 
 
 class Lookups:
-    """Answers queries. Approvers see all mailboxes, and others see only their own. Thread-safe.
+    """A thread-safe service that answers queries. Only approvers see other people's mailboxes.
 
     All methods raise UserError if the person lacks permission or a service is unavailable.
     """
@@ -31,7 +31,7 @@ class Lookups:
         self._deps = deps
 
     def status(self, user: str, request_id: str | None = None) -> list[Request]:
-        """Return the person's latest requests, or the one with this id."""
+        """Return the person's latest requests, or only the request with this id."""
         database = self._deps.database
         if request_id is None:
             return database.read(lambda c: requests.recent_by(c, user))
@@ -59,7 +59,7 @@ class Lookups:
         return AliasList(wanted, found)
 
     def forwarders(self, user: str, team: str) -> list[Forward]:
-        """Return all forwarders for an approver, or only those to the person's own mailbox."""
+        """Return all forwarders for an approver, or else only those to the person's own mailbox."""
         with user_error_if_unavailable():
             person = self._deps.caller(user, team)
             with self._deps.in_turn():

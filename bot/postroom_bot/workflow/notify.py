@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Update the card, and notify the requester, the mailbox's owner and the audit channel.
 
-Each message is recorded after Slack has accepted it, so a crash may repeat a message but never
-loses one. Nothing here changes the outcome of a request, with one exception: if Slack rejects the
-card, the request is refused, because it could never be approved.
+Each message is recorded after Slack has accepted it. After a crash, a message may therefore be sent
+twice, but it is never lost. Notifications don't change the outcome of a request, with one
+exception: if Slack rejects the card, the request is refused, because it could never be approved.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from postroom_bot.workflow.end_dates import notice_due_at, removal_of
 from postroom_bot.workflow.leased_request import LeasedRequest
 from postroom_bot.workflow.tally import refuse_late_votes
 
-#: How long notifications about an ended request are retried.
+#: How long to retry notifications about a request that has ended.
 GIVE_UP = timedelta(days=3)
 
 
 def notify(leased: LeasedRequest) -> None:
     """Update the card, and send all messages that are due.
 
-    :raises SlackUnavailable: Slack does not respond; messages that were sent are recorded
+    :raises SlackUnavailable: if Slack does not respond; messages that were sent are recorded
     """
     ended, votes = leased.request.closed_at, leased.votes()
     if ended is None or leased.now - ended <= GIVE_UP:
@@ -50,7 +50,7 @@ def notify(leased: LeasedRequest) -> None:
 def notify_blocked(leased: LeasedRequest) -> None:
     """Notify the requester once of the reason for a delay.
 
-    :raises SlackUnavailable: Slack does not respond
+    :raises SlackUnavailable: if Slack does not respond
     """
     message = request_messages.status_message(leased.request, leased.votes())
     _notify_requester(leased, duplicates.BLOCKED, message)
@@ -187,7 +187,7 @@ def _remind(leased: LeasedRequest, votes: list[Vote]) -> None:
 
 
 def _announce_end(leased: LeasedRequest) -> None:
-    """Notify the requester once of an upcoming end, unless a later request has changed it."""
+    """Announce an alias's or forwarder's end once, unless a later request changed the end."""
     deps, request = leased.deps, leased.request
     at = notice_due_at(deps, request)
     if at is None or not request.removal_at or not at <= leased.now < request.removal_at:

@@ -1,11 +1,11 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""New passwords: created when the mailbox's owner asks, shown once and stored nowhere.
+"""New passwords, which are created when the mailbox's owner asks, shown once and never stored.
 
 People can create a password for their own mailbox immediately if the policy allows it. For another
 mailbox, a request must be approved first, and then only the mailbox's owner can create the
-password. A password exists only in memory, until it is shown, and never in a row, a log or an
-error.
+password. A password exists only in memory, until it is shown. It is never written to the database,
+a log or an error message.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class NeedsApproval(UserError):
 
 
 class PressedTwice(UserError):
-    """Slack has delivered the same press before. The first handler updates the modal."""
+    """Slack has delivered the same button press again. The first handler updates the modal."""
 
 
 class NotShown(UserError):
@@ -68,7 +68,7 @@ def new_password() -> str:
 
 
 class Passwords:
-    """Offers and creates passwords. Thread-safe. The methods call Slack and the mail service."""
+    """A thread-safe service that offers and creates passwords, using Slack and the mail service."""
 
     def __init__(self, deps: Dependencies) -> None:
         self._deps = deps
@@ -76,12 +76,12 @@ class Passwords:
     def offer(
         self, user: str, team: str, mailbox: str | None = None, request_id: str | None = None
     ) -> str:
-        """Return the mailbox for which this person may create a password now. Writes nothing.
+        """Return the mailbox for which this person may create a password now. Nothing is written.
 
         :param mailbox: the requested mailbox; None for the person's own
         :param request_id: the id of an approved request, whose mailbox is used instead
-        :raises NeedsApproval: the password requires an approved request
-        :raises UserError: the password may not be created, or a service is unavailable
+        :raises NeedsApproval: if the password requires an approved request
+        :raises UserError: if the password may not be created, or a service is unavailable
         """
         deps = self._deps
         with user_error_if_unavailable(), deps.in_turn():
@@ -102,13 +102,15 @@ class Passwords:
     def reveal(
         self, key: str, user: str, team: str, mailbox: str, request_id: str | None, show: Show
     ) -> None:
-        """Create, set and show a password, once for each key, and complete the request.
+        """Create, set and show a password, at most once for each key, and complete the request.
 
         :param key: identifies the press, even if Slack delivers it again
         :param mailbox: the mailbox that `offer` returned
-        :raises PressedTwice: the key was used before
-        :raises NotShown: the password was set but not shown; another press creates another
-        :raises UserError: the password was not created or was lost; another press creates another
+        :raises PressedTwice: if the key was used before
+        :raises NotShown: if the password was set but not shown; pressing the button again creates a
+            new password
+        :raises UserError: if the password was not created or was lost; pressing the button again
+            creates a new password
         """
         try:
             with user_error_if_unavailable():
@@ -137,7 +139,11 @@ class Passwords:
             raise UserError("password.unknown_outcome") from None
 
     def _require_allowed(self, person: Person, change: Change) -> Decision:
-        """Return the decision if it allows a password for the person's own mailbox, else raise."""
+        """Return the decision if it allows a password for the person's own mailbox.
+
+        :raises Forbidden: if the policy denies the password
+        :raises NeedsApproval: if the password requires an approved request
+        """
         decision = current_decision(self._deps, person, change, new=(self._deps.clock(), ""))
         if decision.verdict is Verdict.DENY:
             raise Forbidden(decision.reason)
@@ -230,7 +236,7 @@ class Passwords:
 
 
 def _show(leased: LeasedRequest, password: SecretStr, show: Show) -> None:
-    """Show a password that was set. The request is done when Slack has accepted it."""
+    """Show a password that was set. The request is done when Slack has accepted the view."""
     leased.renew()
     try:
         show(password)
@@ -245,7 +251,7 @@ def _show(leased: LeasedRequest, password: SecretStr, show: Show) -> None:
 def recover_or_expire(leased: LeasedRequest) -> None:
     """Reopen or fail a password request after a crash, and expire it if it is overdue.
 
-    The worker holds the lease, so no other process is creating the password.
+    The worker holds the lease, so no other process can be creating the requested password.
     """
     if leased.request.state is State.EXECUTING:
         _reopen_or_fail(leased, Reason("password.interrupted"))

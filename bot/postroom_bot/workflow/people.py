@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Look up people in Slack and the policy: their account, their mailbox and their groups."""
+"""Look up people's accounts, mailboxes and groups in Slack and the policy."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ T = TypeVar("T")
 
 
 class People:
-    """Looks up people. Thread-safe.
+    """A thread-safe service that looks up people.
 
-    Methods raise SlackUnavailable, or SlackRejected if Slack rejects the bot itself, for example
-    because of a missing scope.
+    All methods may raise SlackUnavailable, or SlackRejected if Slack rejects the bot itself, for
+    example because of a missing scope.
 
     :param clock: a function that returns the current time in UTC
     :param policy: a function that returns the policy in force
@@ -58,7 +58,7 @@ class People:
         self._database = database
         self._clock = clock
         self._policy = policy
-        #: Cached answers and their times, by the id of the user or user group.
+        #: Cached answers and their times, keyed by the id of the user or user group.
         self._answers: dict[str, tuple[datetime, Any]] = {}
         self._decision = threading.local()
         #: When each unknown user group was last logged.
@@ -67,7 +67,7 @@ class People:
     def person(self, user: str, team: str, *, fresh: bool = False) -> Person:
         """Return the person with this Slack user id.
 
-        :param team: the id of the bot's workspace; members of others can't use the bot
+        :param team: the id of the bot's workspace; members of other workspaces can't use the bot
         :param fresh: whether to bypass the cache, whose answers may be a minute old
         """
         try:
@@ -102,7 +102,7 @@ class People:
         )
 
     def owner_of(self, mailbox: str, team: str) -> Person | None:
-        """Return the person who owns a mailbox, or None if unknown.
+        """Return the person who owns a mailbox, or None if the owner is unknown.
 
         :param team: see ``person``
         """
@@ -115,7 +115,7 @@ class People:
 
     @contextmanager
     def cached(self) -> Iterator[None]:
-        """Ask Slack at most once for each person and user group, in this thread and block.
+        """Query Slack at most once per person and user group, in this thread and ``with`` block.
 
         A decision needs the same answers several times, and Slack limits the rate of calls.
         """

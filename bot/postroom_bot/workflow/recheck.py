@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Recheck a request before it is approved and before it is executed.
 
-Between request and execution, people may leave, accounts may change hands, policies may be edited
-and rows may be tampered with. So everything that led to a decision is checked again.
+Between a request and its execution, people may leave, accounts may change hands, policies may be
+edited and rows may be tampered with. Therefore, everything that led to a decision is checked again.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from postroom_bot.workflow.leased_request import LeasedRequest
 def quorum_met(quorum: Sequence[Quorum], voters: Iterable[Collection[str]]) -> bool:
     """Return whether approvals meet a quorum. Each approval counts for only one group.
 
-    By Hall's theorem, they meet it if no subset of the groups needs more approvals than the members
-    of that subset have given.
+    By Hall's theorem, the approvals meet the quorum if no subset of its groups needs more approvals
+    than the members of these groups have given.
 
     :param voters: the groups of each voter
     """
@@ -40,7 +40,7 @@ def groups_of(request: Request, voter: Person) -> frozenset[str]:
 
 
 def is_own(request: Request, voter: Person) -> bool:
-    """Return whether the voter is the requester, by Slack id or by mailbox."""
+    """Return whether the voter has the requester's Slack id or mailbox."""
     same_mailbox = voter.mailbox is not None and voter.mailbox == request.requester_mailbox
     return voter.user == request.requester or same_mailbox
 
@@ -49,8 +49,8 @@ def why_stopped(leased: LeasedRequest, approvals: Sequence[Vote]) -> Reason | No
     """Return the reason why a request must not continue, or None.
 
     :param approvals: the counted approvals
-    :raises SlackUnavailable: Slack does not respond
-    :raises Unavailable: the mail service does not respond
+    :raises SlackUnavailable: if Slack does not respond
+    :raises Unavailable: if the mail service does not respond
     """
     deps, request = leased.deps, leased.request
     if request.computed_digest() != request.digest:

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Save requests, votes and cancellations for the handlers.
 
-Each is saved in one short transaction, without calling a service. A repeated delivery from Slack
-has the same key and is ignored. The checks use only the database and the payload; the worker checks
-the accounts with Slack later.
+Each submission is saved in one short transaction, without calling a service. A repeated delivery
+from Slack has the same key and is ignored. The checks use only the database and the payload; the
+worker checks the accounts with Slack later.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from postroom_common.database import Connection, Database
 
 #: The states in which a request can be cancelled, unless an earlier attempt has saved notes.
 CANCELLABLE = frozenset({State.NEW, State.PENDING, State.APPROVED})
-#: How long the button in a notice extends an alias or a forwarder.
+#: How much time the button in a notice adds to an alias or a forwarder.
 EXTENSION = timedelta(days=30)
 #: How many times to try a cancellation if the worker keeps changing the request in between.
 MAX_RACES = 10
@@ -39,7 +39,7 @@ class DayOver(UserError):
 
 
 class Submissions:
-    """Saves requests, votes and cancellations. Thread-safe.
+    """A thread-safe service that saves requests, votes and cancellations.
 
     :param wake: a function to call when the worker has something to do
     :param zone: the time zone in which the last day of an alias or a forwarder ends
@@ -60,11 +60,11 @@ class Submissions:
         self._zone = zone
 
     def submit(self, key: str, change: Change, user: str, team: str) -> Request:
-        """Save a change as a new request and return it. A repeated key returns the same request.
+        """Save and return a change as a new request. A repeated key returns the earlier request.
 
         :param key: identifies the submission, even if Slack delivers it again
-        :raises DayOver: the end date has passed
-        :raises UserError: the person is from another workspace, or already made this request
+        :raises DayOver: if the end date has passed
+        :raises UserError: if the person is from another workspace, or already made this request
         """
         if not self._workspace.has(team):
             elsewhere = Reason("person.elsewhere")
@@ -94,7 +94,7 @@ class Submissions:
         return saved
 
     def vote(self, press: ButtonPress) -> Reason:
-        """Save a vote for the worker to tally. Return the answer for the voter."""
+        """Save a vote for the worker to tally, and return the reply to the voter."""
 
         def work(c: Connection) -> Reason:
             at, request = self._clock(), requests.get(c, press.request_id)
@@ -137,7 +137,7 @@ class Submissions:
         return answer
 
     def _why_no_vote(self, request: Request | None, press: ButtonPress) -> Reason | None:
-        """Return the reason why a press is not accepted as a vote, or None.
+        """Return the reason why a button press is not accepted as a vote, or None.
 
         The check uses only the database and the payload.
         """
@@ -155,7 +155,7 @@ class Submissions:
         return None
 
     def cancel(self, key: str, request_id: str, user: str, *, operator: bool = False) -> Reason:
-        """Cancel a request, unless it is too late. Return the answer.
+        """Cancel a request, unless it is too late, and return the reply to the user.
 
         :param key: identifies the cancellation, even if Slack delivers it again
         :param user: the requester's id, or the name of an operator, who may cancel any request
@@ -187,9 +187,10 @@ class Submissions:
         raise LeaseLost(request_id)
 
     def extend(self, key: str, request_id: str, user: str, team: str) -> Request:
-        """Request a later end for one of the person's requests.
+        """Request a later end date for an alias or a forwarder that the person requested.
 
-        :raises UserError: the change is permanent or was replaced, or `submit` raises it
+        :raises UserError: if the request is not the person's, is permanent or was replaced, or if
+            `submit` raises UserError
         """
         request = self._database.read(lambda c: requests.get(c, request_id))
         if request is None or request.requester != user:
@@ -201,7 +202,7 @@ class Submissions:
         return self.submit(key, replace(request.change, last_day=later), user, team)
 
     def record_denial(self, user: str, team: str, doing: str, why: Reason) -> None:
-        """Record in the audit a denial that does not belong to a request.
+        """Record in the audit that something other than a request was denied.
 
         :param doing: a word for what the person tried to do
         """

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tally the votes on a request: count or refuse each, and approve or deny the request."""
+"""Tally the votes on a request: count or refuse each vote, and approve or deny the request."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from postroom_common.database import Connection
 def tally(leased: LeasedRequest) -> None:
     """Tally the cast votes, oldest first. Then expire the request if it is overdue.
 
-    :raises SlackUnavailable: Slack does not respond
-    :raises Unavailable: the mail service does not respond
+    :raises SlackUnavailable: if Slack does not respond
+    :raises Unavailable: if the mail service does not respond
     """
     for vote in leased.votes():
         if vote.state is VoteState.CAST and leased.request.state is State.PENDING:
@@ -31,7 +31,7 @@ def tally(leased: LeasedRequest) -> None:
 def refuse_late_votes(leased: LeasedRequest) -> None:
     """Refuse cast votes that were not tallied before the request was decided or cancelled.
 
-    :raises SlackUnavailable: Slack does not respond
+    :raises SlackUnavailable: if Slack does not respond
     """
     request = leased.request
     if request.state not in (State.NEW, State.PENDING):

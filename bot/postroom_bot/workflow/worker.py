@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The worker's threads. Each leases one due request at a time and does all work due for it.
+"""The worker's threads, each of which leases one due request at a time and processes it.
 
-A request is due when it is created, after each vote or cancellation, at its deadlines, and for a
-retry after a failure. If a process crashes, its leases expire, and other workers repeat the
+A request is due when it is created, after each vote or cancellation, at its deadlines, and when a
+failed step is to be retried. If a process crashes, its leases expire, and other workers repeat the
 interrupted steps, which are idempotent.
 """
 
@@ -61,7 +61,7 @@ class Worker:
             thread.start()
 
     def stop(self, timeout: float) -> bool:
-        """Stop claiming requests, wait for running steps, and return whether all have ended.
+        """Stop claiming requests, wait for running steps, and return whether all steps have ended.
 
         A step that does not end in time keeps its lease until the lease expires.
 
@@ -77,7 +77,7 @@ class Worker:
         return not any(thread.is_alive() for thread in self._threads)
 
     def step(self) -> bool:
-        """Lease, process and release one due request. Return whether there was one."""
+        """Lease, process and release one due request. Return whether a request was due."""
         leased = claim(self._deps)
         if leased is None:
             return False
@@ -114,7 +114,7 @@ class Worker:
 
 
 class Upkeep:
-    """The periodic tasks of one thread."""
+    """The periodic tasks of a worker thread."""
 
     def __init__(self, deps: Dependencies) -> None:
         self._deps = deps
@@ -139,7 +139,7 @@ class Upkeep:
 
 
 def process(leased: LeasedRequest) -> datetime | None:
-    """Advance a request as far as possible, then notify. Return when it is due again, or None."""
+    """Advance a request as far as possible, and notify. Return when the request is next due."""
     began, failures = leased.now, leased.request.failures
     retry_at = _attempt(leased, "work", _advance)
     if retry_at is None and leased.request.blocked:
@@ -176,7 +176,7 @@ def _advance(leased: LeasedRequest) -> datetime | None:
 def _attempt(
     leased: LeasedRequest, where: str, work: Callable[[LeasedRequest], datetime | None]
 ) -> datetime | None:
-    """Return the result of a function or, after an error, when to retry."""
+    """Return the result of a function or, after an error, the time of the next attempt."""
     retry_after = None
     try:
         return work(leased)

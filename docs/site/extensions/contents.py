@@ -17,12 +17,12 @@ def _drop_contents(_app: Sphinx, document: nodes.document) -> None:
     for topic in list(document.findall(nodes.topic)):
         if "contents" in topic["classes"]:
             topic.parent.remove(topic)
-            # Headings link back to their entries, which no longer exist.
+            # Headings link back to entries in the table that was removed.
             for title in document.findall(nodes.title):
                 title.attributes.pop("refid", None)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the function."""
+    """Connect the extension to Sphinx."""
     app.connect("doctree-read", _drop_contents)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

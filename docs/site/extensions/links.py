@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Resolve links between the files of the repository.
 
-On GitHub, the guides link to each other and to other files. In the docsite, such a link points to
-the file's page or, for a plugin or playbook, to its entry in the reference. Links to all other
+On GitHub, the guides link to each other and to other files. In the docsite, a link to a file points
+to the file's page or, for a plugin or playbook, to its entry in the reference. Links to all other
 files point to the repository. Links to plugins of other collections point to docs.ansible.com.
 """
 
@@ -48,7 +48,7 @@ def file_of(page: str) -> str:
 
 
 def place_of(file: str, pages: set[str]) -> tuple[str, str] | None:
-    """Return the page and the anchor for a file of the repository, or None."""
+    """Return a repository file's page and anchor, or None if the file has no page."""
     if plugin := _PLUGIN.fullmatch(file):
         return f"plugins/{plugin['name']}_{plugin['kind']}", ""
     if playbook := _PLAYBOOK.fullmatch(file):
@@ -57,7 +57,7 @@ def place_of(file: str, pages: set[str]) -> tuple[str, str] | None:
 
 
 def _resolve_files(app: Sphinx, document: nodes.document) -> None:
-    """Make a page's links point to other pages, or to the repository for files without a page."""
+    """Resolve a page's links to other pages, or to GitHub if the target file has no page."""
     here = posixpath.dirname(file_of(app.env.docname))
     for link in list(document.findall(pending_xref)):
         if link["reftype"] != "myst" or link.get("refdomain") == "doc":
@@ -65,7 +65,7 @@ def _resolve_files(app: Sphinx, document: nodes.document) -> None:
         path, _hash, anchor = link["reftarget"].partition("#")
         file = posixpath.normpath(posixpath.join(here, path))
         page, part = place_of(file, app.env.found_docs) or ("", "")
-        # In a file's own entry in the reference, a link to the file points to the repository.
+        # If a page links to its own source file, the link points to the repository.
         if page and page != app.env.docname:
             link.attributes |= {
                 "refdomain": "doc",
@@ -80,7 +80,7 @@ def _resolve_files(app: Sphinx, document: nodes.document) -> None:
 def _resolve_labels(
     _app: Sphinx, _env: BuildEnvironment, node: pending_xref, content: nodes.TextElement
 ) -> nodes.reference | None:
-    """Return a link to Ansible's documentation for one of its labels."""
+    """Return a link to Ansible's documentation if the target is one of Ansible's labels."""
     label = node["reftarget"]
     place = _LABELS.get(label)
     if plugin := _ELSEWHERE.match(label):
@@ -89,7 +89,7 @@ def _resolve_labels(
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the functions."""
+    """Connect the extension to Sphinx."""
     app.add_config_value("repository_url", "", "env", types=str)
     app.connect("doctree-read", _resolve_files)
     app.connect("missing-reference", _resolve_labels)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Directory lookups for the mail server, across all tenants. Each call is one transaction."""
+"""Directory lookups for the mail server, across all tenants. Each call is a transaction."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _MEMBERS = select(_member.address).where(_member.principal_id == bindparam("id")
 
 
 class Login(NamedTuple):
-    """A mailbox that a client logged in to, and the stored hash of the secret that it used."""
+    """A mailbox that a client logged in to, and the stored hash of the secret that was used."""
 
     name: str
     uid: str
@@ -54,7 +54,7 @@ class LoginEnded(Exception):
 
 
 class Undeliverable(Exception):
-    """Mail to an address can't be accepted. The message is the SMTP reply."""
+    """Mail to an address can't be accepted. The exception's message is the SMTP reply."""
 
 
 class Route(NamedTuple):
@@ -69,7 +69,7 @@ class Route(NamedTuple):
 
 
 class Accounts:
-    """Looks up logins, addresses and keys.
+    """Lookups of logins, addresses and keys.
 
     :param trust_domains: whether to serve unverified domains
     """
@@ -80,7 +80,8 @@ class Accounts:
         self._trust_domains = trust_domains
         #: Limits concurrent checks of secrets, which need memory and CPU time.
         self.logins = asyncio.Semaphore(MAX_LOGINS)
-        # Verified for unknown mailboxes, so that the response time doesn't reveal which exist.
+        # Verified for unknown mailboxes, so that the response time doesn't reveal which mailboxes
+        # exist.
         self._decoy = hasher.hash("decoy")
 
     def log_in(self, name: str, secret: str) -> Login | None:

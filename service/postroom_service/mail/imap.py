@@ -63,7 +63,7 @@ class Config(IMAPConfig):
 
 
 class _Secret:
-    """Verifies the credentials of all SASL mechanisms that send the secret itself."""
+    """A verifier of credentials for all SASL mechanisms that send the secret itself."""
 
     def __init__(self, accounts: Accounts, name: str) -> None:
         self._accounts, self.authcid = accounts, name
@@ -92,7 +92,7 @@ class _Session(BaseSession[Any]):
 
 
 class _Identity:
-    """A logged-in mailbox. Implements the part of pymap's `IdentityInterface` that IMAP uses."""
+    """A logged-in mailbox, with the part of pymap's `IdentityInterface` that IMAP uses."""
 
     def __init__(self, login: Login, logins: Logins) -> None:
         self._login, self._logins = login, logins
@@ -114,7 +114,7 @@ class _Identity:
 
 
 class Logins:
-    """Authenticates mailboxes with any of their secrets, for pymap's IMAP server."""
+    """The authentication for pymap's IMAP server, which accepts any of a mailbox's secrets."""
 
     def __init__(
         self, accounts: Accounts, store: MailStore, sessions: Sessions, config: Config
@@ -133,7 +133,7 @@ class Logins:
         return _Identity(secret.login, self)
 
     async def authorize(self, authenticated: _Identity, authzid: str) -> _Identity:
-        """Refuse authorization as a mailbox other than the authenticated one."""
+        """Refuse authorization as any mailbox other than the authenticated mailbox."""
         if names.any_name(authzid) != authenticated.name:
             raise AuthorizationFailure
         return authenticated

@@ -39,7 +39,7 @@ async def running(
     certificate: Path,
     key: Path,
 ) -> AsyncIterator[dict[str, int]]:
-    """Run the listeners, and yield their ports by name.
+    """Run the listeners, and yield a mapping of their names to ports.
 
     :param send: sends mail to other services
     :param ports: the ports for submission, IMAP and mail from other servers; 0 picks a free port
@@ -84,7 +84,7 @@ async def running(
 
 
 def make_certificate(host: str, certificate: Path, key: Path) -> None:
-    """Write a self-signed certificate for a host, and its key, unless they exist.
+    """Write a self-signed certificate for a host, and its key, unless both files exist.
 
     :raises ServeError: if only one of the files exists, or they can't be written
     """

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tracks open sessions, and ends them if their mailbox is deleted or its secret is replaced."""
+"""Track open sessions, and end those whose mailbox is deleted or whose secret is replaced."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ log = logging.getLogger("postroom_service.mail")
 
 
 class Sessions:
-    """Ends the sessions of deleted mailboxes and replaced secrets, and removes deleted mail."""
+    """The open sessions, each of which ends if its mailbox is deleted or its secret is replaced.
+
+    The mail of deleted mailboxes is removed.
+    """
 
     def __init__(self, accounts: Accounts, store: MailStore) -> None:
         self._accounts, self._store = accounts, store
@@ -30,7 +33,7 @@ class Sessions:
         self._open[connection] = (login, end)
 
     def remove(self, connection: object) -> None:
-        """Forget the session of a connection, if it has one."""
+        """Forget the session of a connection, if there is one."""
         self._open.pop(connection, None)
 
     async def watch(self) -> None:

@@ -40,7 +40,7 @@ Outgoing = Callable[[str, Sequence[str], bytes], None]
 
 
 class Incoming:
-    """Accepts mail from other servers, but only for addresses of this service."""
+    """A handler that accepts mail from other servers, but only for addresses of this service."""
 
     relays = False
 
@@ -87,7 +87,8 @@ class Incoming:
         sender = (envelope.mail_from or "").strip("<>")
         trace = f"Received: by {self._host}; {formatdate()}\r\n".encode()
         if external:
-            # The relay comes first: if it refuses, nothing is stored, and the client can retry.
+            # The relay comes first. If it refuses the message, nothing is stored, and the client
+            # can retry.
             try:
                 await asyncio.to_thread(self._send, sender, sorted(external), trace + content)
             except RelayFailed as error:
@@ -105,7 +106,7 @@ class Incoming:
 
 
 class Submission(Incoming):
-    """Accepts mail from logged-in mailboxes, and signs it."""
+    """A handler that accepts mail from logged-in mailboxes, and signs the mail."""
 
     relays = True
 
@@ -225,7 +226,7 @@ class RelayFailed(Exception):
 
 
 def relay(host: str, port: int, *, mail_host: str, refused: Outgoing) -> Outgoing:
-    """Return a function that sends mail through another server, with STARTTLS if it is offered.
+    """Return a function that sends mail through another server, using STARTTLS if offered.
 
     :param mail_host: the host name for the EHLO command
     :param refused: handles the recipients that the relay refuses if it accepts others

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Stores mail by mailbox uid, in memory or in Maildir folders."""
+"""Store mail in memory or in Maildir folders, separately for each mailbox uid."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_FOLDER_NAME = 200
 
 
 class MailStore:
-    """Stores the mail of mailboxes.
+    """A store for the mail of mailboxes.
 
     :param folder: the directory of the Maildir folders; None to keep mail in memory
     """
@@ -61,7 +61,7 @@ class MailStore:
 
 
 class _Layout(DefaultLayout[Maildir]):
-    """Maildir++ layout that rejects folder names such as "/", which lead outside the mailbox."""
+    """A Maildir++ layout that rejects folder names such as "/", which lead outside the mailbox."""
 
     @classmethod
     def _split(cls, name: str, delimiter: str) -> Sequence[str]:

@@ -12,7 +12,7 @@ HOUR = 3600.0
 
 
 class HourlyLimit:
-    """Counts recipients in memory, for this process only.
+    """A limit whose counters are kept in memory, for this process only.
 
     :param limit: the maximum number of recipients per login in any hour; 0 for no limit
     :param clock: a function that returns the time in seconds
@@ -24,7 +24,7 @@ class HourlyLimit:
         self._purged = clock()
 
     def allows(self, login: str) -> bool:
-        """Return whether one more recipient is within the limit, and count it if so."""
+        """Return whether one more recipient is within the limit, and if so, count the recipient."""
         if not self._limit:
             return True
         now = self._clock()

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Accepts connections from Postfix."""
+"""Accept connections from Postfix."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 """LMDB files that are changed while Postfix reads them as ``lmdb:DIRECTORY/NAME``.
 
 Postfix disables LMDB's own locking. Instead, each lookup holds a shared ``fcntl`` lock on the file,
-and each change an exclusive lock. Files are changed in place, because Postfix processes that have a
-file open would not notice its replacement until their next session.
+and each change holds an exclusive lock. Files are changed in place, because Postfix processes that
+have a file open would not notice its replacement until their next session.
 
 When run as a script, this module empties the maps in a directory, and creates missing maps.
 """
@@ -55,7 +55,7 @@ def create(folder: Path, name: str) -> None:
 
 
 def change(folder: Path, name: str, rows: Mapping[str, str | None]) -> None:
-    """Set or remove keys, in transactions of up to MAX_ROWS.
+    """Set or remove keys, in transactions of up to MAX_ROWS rows.
 
     :param rows: values by key; None removes a key
     """
@@ -68,7 +68,7 @@ def change(folder: Path, name: str, rows: Mapping[str, str | None]) -> None:
 
 
 def clear(folder: Path) -> None:
-    """Empty both maps, even if one fails. A map that can't be emptied is replaced."""
+    """Empty both maps, even if one of them fails. A map that can't be emptied is replaced."""
     errors = []
     for name in NAMES:
         try:
@@ -96,8 +96,8 @@ def _clear(folder: Path, name: str) -> None:
 def locked(path: Path) -> Iterator[None]:
     """Hold an exclusive lock on a file.
 
-    The lock belongs to the open file description. A lock of the process would be released when lmdb
-    closes the file, which it does once while opening an environment.
+    The lock belongs to the open file description. A lock that belongs to the process would be
+    released when lmdb closes the file, which lmdb does once while it opens an environment.
 
     :raises BlockingIOError: if the file is still locked after LOCK_TIMEOUT
     """

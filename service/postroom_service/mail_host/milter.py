@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The milter for submission: restricts mailboxes to their own addresses, and signs their mail."""
+"""The submission milter, which restricts mailboxes to their own addresses and signs their mail."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ _OPTIONAL = (
 #: non-ASCII characters.
 _MACROS = {stage: ["{auth_authen}"] if stage is Stage.ENVELOPE_FROM else [] for stage in Stage}
 
-#: Stands for a sender that has not been looked up yet, and may not send anything.
+#: A placeholder for a sender that has not been looked up yet, which may not send anything.
 _UNKNOWN = Sender(exists=False, owns=False)
 
 log = logging.getLogger("postroom_service.mail_host")
@@ -126,7 +126,7 @@ class Verdict(NamedTuple):
 
 
 class Milter:
-    """Checks and signs the messages of logged-in mailboxes."""
+    """A milter that checks and signs the messages of logged-in mailboxes."""
 
     def __init__(self, views: Views, limit: HourlyLimit, metrics: Metrics) -> None:
         self._views, self._limit, self._metrics = views, limit, metrics
@@ -134,7 +134,10 @@ class Milter:
         self._all_ended = 0.0
 
     def end_logins(self, name: str | None) -> None:
-        """Refuse further mail on a mailbox's open connections, or on all if `name` is None."""
+        """Refuse further mail on a mailbox's open connections.
+
+        :param name: the mailbox; None for the connections of all mailboxes
+        """
         if name is None:
             self._all_ended = time.monotonic()
             self._ended.clear()
@@ -177,7 +180,7 @@ class Milter:
         return _refusal(message.sender, NOT_OWN)
 
     def check_recipient(self, login: str) -> str | None:
-        """Count a recipient, and return the SMTP reply that refuses it, or None."""
+        """Count a recipient, and return the SMTP reply that refuses the recipient, or None."""
         if self._limit.allows(names.any_name(login) or login):
             return None
         self._metrics.limited.inc()
@@ -289,7 +292,7 @@ class _Connection:
         return [Continue()] if self._protocol.needs_response(event) else []
 
     async def _end(self, rest: bytes) -> list[FilterMessage]:
-        """Return the replies to the end of a message: changes to its headers, or a refusal."""
+        """Return the replies to the end of a message: changes to the headers, or a refusal."""
         message, self._message = self._current(), None
         message.add(rest)
         verdict = await self._milter.check_message(message)

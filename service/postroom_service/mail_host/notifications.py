@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Passes change notifications from the database to Postfix's maps and the worker."""
+"""Pass change notifications from the database to Postfix's maps and the worker."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ log = logging.getLogger("postroom_service.mail_host")
 
 
 class Notifications:
-    """Listens for the database's notifications.
+    """A listener for the database's notifications.
 
     :param database: a URL for psycopg
     :param end_logins: ends the submission sessions of a mailbox; None means all mailboxes
@@ -109,7 +109,7 @@ class Notifications:
                 await self._maps.follow(query, domains, addresses)
 
     def _read(self, payloads: list[str]) -> tuple[set[str], set[str]]:
-        """Return the domains and addresses that changed, and pass mailboxes to the worker.
+        """Return the domains and addresses that have changed, and pass mailboxes to the worker.
 
         Every database role can send notifications, so they are only treated as hints.
         """

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Maps of the served domains and mailboxes, which spare Postfix most database queries.
+"""Maps of the served domains and mailboxes, which save Postfix most database queries.
 
-Postfix queries the database for keys that are not in the maps. Entries may therefore be missing but
-not outdated, so the maps are emptied while the daemon can't be notified of changes.
+Postfix queries the database for keys that are not in the maps. Entries may therefore be missing,
+but must never be outdated. While the daemon can't be notified of changes, the maps are empty.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class PostfixMaps:
         self._delay, self._next_fill = MIN_DELAY, 0.0
 
     async def create(self) -> None:
-        """Create empty maps, replacing existing ones, which a crash may have damaged."""
+        """Create empty maps, replacing any existing maps, which a crash may have damaged."""
         for name in lmdb_files.NAMES:
             try:
                 await self._run(lmdb_files.create, name)
@@ -62,7 +62,7 @@ class PostfixMaps:
                 log.error("Postfix's map of %s can't be created: %s", name, error)  # noqa: TRY400
 
     async def clear(self) -> None:
-        """Empty the maps. If this fails, the next call of `follow` tries again."""
+        """Empty the maps. If this fails, the next call to `follow` tries again."""
         self._set_filled(now=False)
         self._must_clear = True
         try:

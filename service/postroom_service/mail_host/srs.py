@@ -49,7 +49,7 @@ def read_secrets(file: Path) -> list[str]:
 
 
 class Rewriter:
-    """Rewrites senders to addresses on the mail host, and back.
+    """A rewriter that converts senders to addresses on the mail host, and back.
 
     :param secrets: the first secret signs addresses, and any of them verifies one
     """
@@ -61,8 +61,8 @@ class Rewriter:
     def forward(self, address: str) -> str | None:
         """Return the rewritten sender of a forwarded message, or None to keep the sender.
 
-        Senders on served domains are rewritten as well. Otherwise, anyone could send a message
-        with such a sender to a forwarder, and it would pass SPF when this host forwards it.
+        Senders on served domains are rewritten as well. Otherwise, anyone could send a message with
+        such a sender to a forwarder, and the message would pass SPF when this host forwards it.
         """
         local, _, host = address.rpartition("@")
         # Keep the null sender. Postfix also looks up parts of addresses and the results of this
@@ -95,7 +95,7 @@ class Rewriter:
 
 
 class SocketMap:
-    """Answers lookups in the maps ``forward`` and ``reverse``."""
+    """A server for lookups in the ``forward`` and ``reverse`` maps."""
 
     def __init__(self, rewriter: Rewriter, metrics: Metrics) -> None:
         self._metrics = metrics
@@ -105,7 +105,7 @@ class SocketMap:
         }
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer the requests of one connection: netstrings of a map name, a space and a key."""
+        """Answer a connection's requests, each a netstring with a map name, a space and a key."""
         while True:
             try:
                 head = await reader.readuntil(b":")

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lookups in the views of the schema `mail`. The daemon's database role can't read the tables."""
+"""Lookups in the views of the `mail` schema. The daemon's database role can't read the tables."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Sender(NamedTuple):
 
 
 class Views:
-    """Runs lookups on a single connection. They raise DatabaseError if they fail.
+    """Lookups on a single connection. All methods raise DatabaseError if a lookup fails.
 
     :param database: a URL for psycopg
     """
@@ -82,7 +82,7 @@ class Views:
         return Sender(exists=addresses > 0, owns=own > 0, key=key if own else None)
 
     async def has_mailbox(self, uid: str, node: str | None = None) -> bool:
-        """Return whether a mailbox exists on `node`, or on any node if it is None."""
+        """Return whether a mailbox exists on `node`, or on any node if `node` is None."""
         return bool(await self._rows(_UID, uid=uid, node=node))
 
     async def has_node(self, name: str) -> bool:
@@ -92,8 +92,8 @@ class Views:
     async def uids(self, node: str | None) -> set[str]:
         """Return the uids of the mailboxes on a node, or of all mailboxes if the node is None.
 
-        This includes mailboxes that are on unverified domains, have no placement, or are being
-        moved to the node.
+        The result includes mailboxes that are on unverified domains, have no placement, or are
+        being moved to the node.
         """
         return {uid for (uid,) in await self._rows(_UIDS, node=node)}
 
@@ -120,7 +120,7 @@ class Views:
             raise DatabaseError(f"the database can't be used ({reason})") from None
 
     async def _connection(self) -> Connection:
-        """Return the open connection, or open one. Concurrent lookups share the attempt."""
+        """Return the open connection, or open a new one. Concurrent lookups share the attempt."""
         attempt = self._connecting
         if attempt is None or (
             attempt.done()

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reports to systemd that the daemon isn't stuck (``WatchdogSec``, see sd_notify(3))."""
+"""Report to systemd that the daemon isn't stuck (``WatchdogSec``, see sd_notify(3))."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Ends the sessions of changed and deleted mailboxes, and removes the mail of deleted ones."""
+"""End the sessions of changed and deleted mailboxes, and remove the mail of deleted mailboxes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ log = logging.getLogger("postroom_service.mail_host")
 
 
 class Worker:
-    """Handles changed and deleted mailboxes.
+    """A worker that handles changed and deleted mailboxes.
 
     :param folder: the directory with a mail folder for each mailbox, named after its uid
     :param node: the name of this node; None for a host that stores all mailboxes
@@ -65,7 +65,7 @@ class Worker:
         self._sweep_wanted.set()
 
     async def run(self) -> None:
-        """Sweep on request and at regular intervals."""
+        """Run sweeps, on request and at regular intervals."""
         delay = None
         while True:
             with contextlib.suppress(TimeoutError):
@@ -90,7 +90,7 @@ class Worker:
         task.add_done_callback(self._tasks.discard)
 
     async def _handle(self, name: str, uid: object) -> None:
-        """End a mailbox's sessions. If it was deleted, remove its mail and any copies set aside."""
+        """End a mailbox's sessions. If the mailbox was deleted, remove all of its mail."""
         try:
             self._end_logins(name)
             await self._kick(name)
@@ -119,10 +119,10 @@ class Worker:
         self._metrics.kicks.labels("ok" if succeeded else "failed").inc()
 
     async def _sweep(self) -> None:
-        """Set the mail of deleted and moved mailboxes aside, and remove it after KEPT.
+        """Set aside the mail of deleted and moved mailboxes, and remove this mail after KEPT.
 
-        It is kept in case the database was restored from an old backup. The mail of mailboxes that
-        are on this node again is moved back.
+        The mail is kept for this time in case the database was restored from an old backup. If a
+        mailbox is on this node again, its mail is moved back.
         """
         if self._node and not await self._views.has_node(self._node):
             log.error("this is not a node, so no mail is set aside: run node add, or set --node")
@@ -149,7 +149,7 @@ class Worker:
                 log.exception("a mail folder can't be moved or removed")
 
     def _list_folders(self) -> list[tuple[Path, str, str]]:
-        """Return the mail folders, each with its uid and the date it was set aside, or "".
+        """Return the mail folders, each with its uid and, if it was set aside, the date.
 
         If a mailbox has several folders that were set aside, the latest comes first.
         """

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The privileges on the schema `mail` that the programs of a mail host need."""
+"""The privileges on the `mail` schema that a mail host's programs need."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _USAGE = Grant("USAGE", "SCHEMA", "mail")
 
 
 def grant(connection: Connection) -> bool:
-    """Grant missing privileges to the roles, and return whether there were any.
+    """Grant missing privileges to the roles, and return whether any privileges were missing.
 
     :raises DatabaseError: if the database is not PostgreSQL, or a role does not exist
     """

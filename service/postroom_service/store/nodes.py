@@ -74,7 +74,7 @@ class Placement(NamedTuple):
 
 
 def add(connection: Connection, name: str, *, with_mailboxes: bool) -> bool:
-    """Add a node, and return whether it is new.
+    """Add a node, and return whether the node is new.
 
     :param with_mailboxes: whether to place all existing mailboxes on the first node
     """
@@ -103,7 +103,7 @@ def mailboxes(connection: Connection, name: str) -> list[str]:
 
 
 def set_closed(connection: Connection, name: str, *, closed: bool) -> bool:
-    """Close or open a node to new mailboxes, and return whether that changed anything."""
+    """Close a node to new mailboxes or reopen it, and return whether the node's state changed."""
     _check_node(connection, name)
     return connection.execute(_SET_CLOSED, {"name": name, "closed": closed}).rowcount > 0
 
@@ -136,8 +136,8 @@ def begin_move(connection: Connection, address: str, target: str) -> bool:
 def hold(connection: Connection, address: str) -> bool:
     """End the sessions of a mailbox that is being moved, and refuse new sessions and mail.
 
-    Return whether the mailbox was not held before. If it was, its sessions are ended again and the
-    hold is extended.
+    Return True if the mailbox was not held before. If the mailbox was already held, its sessions
+    are ended again and the hold is extended.
     """
     placement = _moving(connection, address)
     connection.execute(_NOTIFY, {"name": address})
@@ -155,7 +155,7 @@ def finish_move(connection: Connection, address: str) -> None:
 
 
 def cancel_move(connection: Connection, address: str) -> bool:
-    """Cancel the move of a mailbox, and return whether there was one."""
+    """Cancel the move of a mailbox, and return whether a move was in progress."""
     placement = _placement(connection, address)
     _end(connection, placement, placement.node)
     return placement.target is not None

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""SQL statements for principals, built only once: building one takes longer than running it."""
+"""SQL statements for principals, built once: building them takes longer than running them."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ DROP_SECRETS = delete(tables.secret).where(_secret.principal_id == bindparam("id
 
 
 def _cycle() -> Select[Any]:
-    """Select an address of a forwarder to which its own mail returns through other forwarders."""
+    """Select an address of a forwarder whose own mail comes back through other forwarders."""
     start = select(_member.address).where(_member.principal_id == bindparam("id"))
     reached = start.cte("reached", recursive=True)
     onward = (

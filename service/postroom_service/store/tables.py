@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The tables. Constraints ensure that each name and each address has one owner."""
+"""The database tables. Constraints ensure that each name and each address has only one owner."""
 
 from __future__ import annotations
 

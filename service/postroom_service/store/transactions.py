@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs transactions in threads, outside the event loop, and batches them on SQLite."""
+"""Run transactions in threads, outside the event loop, and batch transactions on SQLite."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ Work = Callable[[Connection], T]
 
 
 class Transactions:
-    """Runs functions in transactions, in threads.
+    """An asynchronous interface that runs functions in transactions, in threads.
 
-    On SQLite, functions that arrive while a transaction runs share the next one. Together they wait
-    for the disk once and switch threads once. A thread switch takes longer than a short read.
+    On SQLite, functions that arrive while a transaction runs share the next transaction. Together,
+    these functions wait for the disk once and switch threads once. A thread switch takes longer
+    than a short read.
     """
 
     def __init__(self, database: Database) -> None:
@@ -43,14 +44,14 @@ class Transactions:
         return await asyncio.to_thread(self._database.read, work)
 
     async def write(self, work: Work[T]) -> T:
-        """Run `work` and commit it before returning."""
+        """Run `work`, and commit the transaction before returning."""
         if self._database.is_sqlite:
             return await self._writes.run(work)
         return await asyncio.to_thread(self._database.write, work)
 
 
 class _Batches:
-    """Runs batches of functions, one transaction at a time.
+    """A runner for batches of functions, with one transaction at a time.
 
     :param transaction: runs a function in a transaction
     :param attempt: runs one function of a batch, and returns its result or exception

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fixtures with a tenant on the reference service, and an executor for it."""
+"""Fixtures that provide a tenant on the reference service, and an executor for the tenant."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from postroom_bot.backends.mail import Mail
 
 @pytest.fixture
 def api(service: RunningService) -> Iterator[Api]:
-    """Provide API access to a tenant that has example.com, Alice and Bob."""
+    """Provide API access to a tenant with example.com and with mailboxes for Alice and Bob."""
     with Api(service.url, service.token) as api:
         for principal in api.listing(type="domain"):
             api.delete(principal["name"])
@@ -28,7 +28,7 @@ def api(service: RunningService) -> Iterator[Api]:
 
 @pytest.fixture
 def mail(service: RunningService, api: Api) -> Iterator[Mail]:
-    """Provide an executor for that tenant."""
+    """Provide an executor for the tenant of the `api` fixture."""
     mail = mail_at(service)
     yield mail
     mail.close()

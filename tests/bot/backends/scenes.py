@@ -41,22 +41,22 @@ def mail_at(service: RunningService, **options: Any) -> Mail:
 
 
 def alias(target: str, mailbox: str | None = ALICE) -> Change:
-    """Return the change that adds an alias."""
+    """Return a change that adds an alias."""
     return Change(Action.ALIAS_ADD, target, mailbox)
 
 
 def no_alias(target: str, mailbox: str | None = ALICE) -> Change:
-    """Return the change that removes an alias."""
+    """Return a change that removes an alias."""
     return Change(Action.ALIAS_REMOVE, target, mailbox)
 
 
 def forward(target: str, *destinations: str) -> Change:
-    """Return the change that adds destinations to a forwarder."""
+    """Return a change that adds destinations to a forwarder."""
     return Change(Action.FORWARD_ADD, target, destinations=destinations)
 
 
 def no_forward(target: str, *destinations: str) -> Change:
-    """Return the change that removes destinations from a forwarder."""
+    """Return a change that removes destinations from a forwarder."""
     return Change(Action.FORWARD_REMOVE, target, destinations=destinations)
 
 
@@ -84,7 +84,7 @@ class LeaseLostError(Exception):
 class Notebook:
     """An execution context that records notes.
 
-    Its lease can be renewed a limited number of times.
+    The lease can be renewed `renewals_left` times, or without limit by default.
     """
 
     notes: list[dict[str, Any]] = field(default_factory=list)
@@ -98,20 +98,20 @@ class Notebook:
         self.renewals += 1
 
     def save_notes(self, notes: Mapping[str, Any]) -> None:
-        """Record a note."""
+        """Record an attempt's notes."""
         self.notes.append(dict(notes))
 
     @property
     def last(self) -> dict[str, Any]:
-        """The note that the next attempt reads."""
+        """The notes that the next attempt reads."""
         return self.notes[-1] if self.notes else {}
 
 
 def emails(api: Api, name: str) -> set[str]:
-    """Return a principal's addresses, or an empty set if it does not exist."""
+    """Return a principal's addresses, or an empty set if the principal does not exist."""
     return set(api.get(name).json().get("emails", ()))
 
 
 def members(api: Api, name: str) -> set[str]:
-    """Return a forwarder's members, or an empty set if it does not exist."""
+    """Return a forwarder's members, or an empty set if the forwarder does not exist."""
     return set(api.get(name).json().get("members", ()))

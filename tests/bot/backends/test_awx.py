@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Changes made by AWX jobs: one job per change, which is found again after any fault."""
+"""AWX jobs make the changes: one job per change, which the executor finds again after any fault."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ LAUNCH = "POST /api/v2/job_templates/7/launch/"
 
 
 class Automation:
-    """The AWX stub, the executor that uses it, and the fake time for which the executor waits."""
+    """The AWX stub, the executor that uses it, and a fake clock for the executor's waits."""
 
     def __init__(self, stand_in: Awx, mail: Mail) -> None:
         stand_in.templates = {
@@ -66,7 +66,7 @@ class Automation:
         self._mail = mail
 
     def execute(self, change: Change, context: Notebook | None = None, **options: Any) -> Outcome:
-        """Execute a change once, with the notes of the previous attempt."""
+        """Execute a change once, using the notes of the previous attempt."""
         context = context or Notebook()
         defaults = {"clock": lambda: self.now, "wait": self.wait}
         templates = dict(zip(Action, (7, 8, 9, 9), strict=False))
@@ -74,7 +74,7 @@ class Automation:
         return executor.execute(request_for(change, notes=context.last), context)
 
     def wait(self, seconds: float) -> bool:
-        """Advance the time, and wait until the jobs that may run have ended."""
+        """Advance the time, and wait until all jobs have ended, unless jobs are being held."""
         self.now += seconds
         if self.stand_in.going.is_set():
             self.stand_in.wait()
@@ -82,13 +82,13 @@ class Automation:
 
     @property
     def statuses(self) -> list[str]:
-        """The statuses of the jobs, oldest first."""
+        """The jobs' statuses, starting with the oldest job."""
         return [job.status for job in self.stand_in.jobs.values()]
 
 
 @pytest.fixture
 def automation(mail: Mail, api: Api) -> Iterator[Automation]:
-    """Provide an executor with an AWX stub whose jobs do what the playbooks do."""
+    """Provide an executor and an AWX stub whose jobs have the same effect as the playbooks."""
 
     def play(playbook: str, variables: Mapping[str, Any]) -> bool:
         if playbook == "forwarder":
@@ -111,7 +111,7 @@ def automation(mail: Mail, api: Api) -> Iterator[Automation]:
 
 
 def test_changes_are_made_by_jobs(automation: Automation, api: Api) -> None:
-    """Each change launches one job, unless it has no effect or contains a template."""
+    """Each change launches one job, unless the change does nothing or contains a Jinja template."""
     execute = automation.execute
     done = execute(alias(HI))
     added = Reason("alias.added", {"address": HI, "mailbox": ALICE})
@@ -185,7 +185,7 @@ def test_a_slow_job_is_left_running(automation: Automation, api: Api) -> None:
 def test_a_canceled_job_is_final_and_a_deleted_one_is_replaced(
     automation: Automation, api: Api
 ) -> None:
-    """A job that an operator canceled in AWX is final, and a job that was deleted is replaced."""
+    """A change whose job was canceled in AWX is rejected. A deleted job is replaced."""
     automation.stand_in.going.clear()
     context = Notebook()
     with pytest.raises(Unavailable, match=r"awx\.running"):
@@ -203,7 +203,7 @@ def test_a_canceled_job_is_final_and_a_deleted_one_is_replaced(
 def test_a_failed_job_is_followed_by_another_one(
     automation: Automation, fault: Fault | None, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A failed job is replaced by another one, even if the bot did not see the failure."""
+    """A failed job is replaced with a new job, even if the bot did not see the failure."""
     good = automation.stand_in.play
     automation.stand_in.explanation = "Previous Task Failed: project update"
     automation.stand_in.play = lambda playbook, variables: False
@@ -222,7 +222,7 @@ def test_a_failed_job_is_followed_by_another_one(
 def test_wrong_credentials_are_reported(
     automation: Automation, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A wrong token or password is reported to the operator, but is not logged."""
+    """A wrong token or password is reported to the operator, but its value is not logged."""
     stand_in = automation.stand_in
     login = (stand_in.user, SecretStr(stand_in.password))
     Controller(f"{stand_in.url}/", login).check_template(
@@ -264,7 +264,7 @@ def test_an_unsuitable_template_is_not_launched(
 def test_a_job_that_cannot_have_its_effect_is_an_error(
     automation: Automation, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A job that can't have had its effect is an error, whatever its status says."""
+    """A job that can't have made its change is reported as an error, whatever its status says."""
     good = automation.stand_in.play
     automation.stand_in.play = lambda playbook, variables: True
     context = Notebook()
@@ -299,7 +299,7 @@ def test_a_job_that_cannot_have_its_effect_is_an_error(
 def test_a_fault_ends_one_try(
     automation: Automation, api: Api, fault: Fault, retry_after: float | None, launched: int
 ) -> None:
-    """After a fault, the next attempt finds out whether the job was launched."""
+    """After a failed attempt, the next attempt finds out whether the job was launched."""
     automation.stand_in.faults.append(fault)
     context = Notebook()
     with pytest.raises(Unavailable, match=r"awx\.unavailable") as later:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The executor for the mail API makes each change once: aliases, forwarders and passwords."""
+"""The executor for the mail API makes each change to an alias, forwarder or password once."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ CANARY = "k3pt-nowhere/at+all"
 
 
 def execute(mail: Mail, change: Change, context: Notebook | None = None) -> Outcome:
-    """Execute a change, with the notes of an earlier attempt."""
+    """Execute a change, using the notes of an earlier attempt."""
     context = context or Notebook()
     return mail.execute(request_for(change, notes=context.last), context)
 
 
 def test_an_alias_is_added_once(mail: Mail, api: Api) -> None:
-    """An alias is added once, to the request's mailbox, and a check writes nothing."""
+    """An alias is added once, to the request's mailbox. Checking a change writes nothing."""
     before = api.listing()
     tagged = [alias(f"{local}@example.com") for local in ("alice+shop", "hi+shop", "+")]
     for change in (alias(NEW), no_alias(SALES, BOB), *tagged):
@@ -84,7 +84,7 @@ def test_an_alias_is_added_once(mail: Mail, api: Api) -> None:
 
 
 def test_an_alias_is_removed_once(mail: Mail, api: Api) -> None:
-    """A second attempt to remove an alias reports the freed address, unless it is in use again."""
+    """Removing an alias again reports the freed address, unless that address is in use again."""
     change, context = no_alias(SALES, BOB), Notebook()
     with pytest.raises(LeaseLostError):
         execute(mail, change, Notebook(renewals_left=0))
@@ -107,7 +107,7 @@ def test_an_alias_is_removed_once(mail: Mail, api: Api) -> None:
 
 @pytest.mark.parametrize("change", [no_forward(TEAM), no_forward(TEAM, ALICE, BOB, FAR)])
 def test_the_last_destination_goes_with_the_forwarder(mail: Mail, api: Api, change: Change) -> None:
-    """A forwarder is deleted with its last destination, and all of its addresses become free."""
+    """Removing a forwarder's last destination deletes the forwarder and frees all its addresses."""
     api.forwarder(TEAM, [ALICE, BOB], ALL)
     context = Notebook()
     done = execute(mail, change, context)
@@ -137,7 +137,7 @@ REFUSALS = [
 
 @pytest.mark.parametrize(("change", "code"), REFUSALS)
 def test_an_impossible_change_is_refused(mail: Mail, api: Api, change: Change, code: str) -> None:
-    """A check and an execution refuse an impossible change, and neither names another owner."""
+    """An impossible change is refused when checked or executed, without naming the owner."""
     api.forwarder(TEAM, [FAR, "end@example.com", "tagged+x@example.com"], ALL)
     before = api.listing()
     with pytest.raises(Rejected, match=re.escape(code)) as refusal:
@@ -149,7 +149,7 @@ def test_an_impossible_change_is_refused(mail: Mail, api: Api, change: Change, c
 
 
 def test_mailboxes_are_found_by_their_own_names(mail: Mail, api: Api) -> None:
-    """Only the primary address finds a mailbox, not an alias or a forwarder."""
+    """A mailbox is found only by its primary address, not by an alias or a forwarder."""
     api.forwarder(TEAM, [ALICE])
     assert mail.aliases(BOB) == [SALES]
     assert mail.aliases("Alice@Example.COM") == []
@@ -163,7 +163,7 @@ def test_mailboxes_are_found_by_their_own_names(mail: Mail, api: Api) -> None:
 
 
 def test_the_list_of_domains_is_cached_for_a_minute(service: RunningService, api: Api) -> None:
-    """The list of domains is cached for a minute, and only listed domains have DNS records."""
+    """The list of domains is cached for a minute. Only listed domains' DNS records can be read."""
     now = [1000.0]
     with closing(mail_at(service, clock=lambda: now[0])) as mail:
         assert mail.domains() == {"example.com"}
@@ -183,7 +183,7 @@ def test_the_list_of_domains_is_cached_for_a_minute(service: RunningService, api
 def test_a_password_is_set_by_one_request(
     service: RunningService, mail: Mail, api: Api, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A password is set with one request, only on an existing mailbox, and is never logged."""
+    """A password is set with a single request, only on an existing mailbox, and is never logged."""
     with recording(service.url) as recorder:
         recorded = Mail(recorder.url, SecretStr(service.token))
         recorded.set_password(ALICE, CANARY)
@@ -224,7 +224,7 @@ KINDS = [
 def test_each_error_of_the_client_core_is_translated(
     kind: type[errors.PostroomError], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Each client error becomes the bot's own error, and its original text is only logged."""
+    """Each client error becomes one of the bot's own errors. The original text is only logged."""
     more: tuple[object, ...] = ("Give others.",) if kind is errors.NameServersNotFound else ()
     if issubclass(kind, errors.ServiceError):
         more = (errors.Failure("", 503, "GET", "/", ""),)
@@ -240,7 +240,7 @@ def test_each_error_of_the_client_core_is_translated(
 
 
 def test_destinations_are_added_and_removed(mail: Mail, api: Api) -> None:
-    """The first destination creates a forwarder, and removing an unknown one has no effect."""
+    """The first destination creates a forwarder. Removing an unknown destination has no effect."""
     first = execute(mail, forward(TEAM, ALICE))
     assert (first.changed, first.freed, first.recorded_change) == (True, (), forward(TEAM, ALICE))
     api.forwarder(ALL, [TEAM])
@@ -264,7 +264,7 @@ TOKEN = "tok-Qw7/zX%41+9vLpE3"
 def test_a_bad_response_is_tried_again_later(
     status: int | None, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A bad response is retried later, and the log has the reason but no secret."""
+    """After a bad response, the bot retries later and logs the reason, but no secret."""
     body = f"<html>{TOKEN}".encode()
     reply = Reply(status, body, {"Retry-After": "7"}) if status else Reply(reset=True)
     refused = status in (401, 403)
@@ -305,7 +305,7 @@ def test_a_conflict_at_the_last_moment_is_refused(
 def test_an_untrusted_certificate_gets_no_request(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """No request is sent to a server with an untrusted certificate, and the log has the reason."""
+    """A server with an untrusted certificate gets no request, and the log states the reason."""
     authority, row = Authority(tmp_path), Reply(200, b'{"id": 1, "status": "running"}')
     with scripted(lambda request: row, tls=authority.serves("IP:127.0.0.1")) as server:
         for trust, asked in (
@@ -327,13 +327,13 @@ def test_an_untrusted_certificate_gets_no_request(
 
 
 def read(*data: dict[str, Any]) -> Definition:
-    """Read definitions as email_tenant does. The first one is the administrator's."""
+    """Read definitions as email_tenant does. The first definition is the administrator's."""
     sources = [Source(f"{n}.json", each) for n, each in enumerate(data)]
     return read_definition(sources, datetime(2026, 11, 21, 12, tzinfo=UTC))
 
 
 def test_the_latest_change_of_an_address_counts() -> None:
-    """The ledger's definition contains the latest change of an address, whatever came before it."""
+    """The ledger's definition contains only the latest change to an address."""
     changes_made = [
         alias(NEW, BOB),
         no_alias(NEW, BOB),
@@ -363,7 +363,7 @@ def test_the_latest_change_of_an_address_counts() -> None:
 
 @pytest.mark.parametrize("theirs", [alias(NEW, BOB), forward(NEW, FAR), no_alias(NEW, BOB)])
 def test_a_removal_from_one_mailbox_leaves_the_others_alone(theirs: Change) -> None:
-    """Removing an alias from one mailbox does not affect a later change by another owner."""
+    """Removing an alias from one mailbox does not affect another owner's use of the address."""
     said, own = definition([theirs], {ALICE, BOB}), definition([no_alias(NEW)], {ALICE, BOB})
     both = definition([no_alias(NEW), theirs, no_alias(NEW)], {ALICE, BOB})
     assert both == {kind: own[kind] + said[kind] for kind in said}
@@ -384,7 +384,7 @@ def test_an_alias_is_declared_absent_after_its_last_day() -> None:
 
 
 def test_a_mailbox_that_is_gone_is_not_declared_and_a_contradiction_is_an_error() -> None:
-    """A deleted mailbox is not declared, and an error about a contradiction names both files."""
+    """A deleted mailbox is not declared. An error about a contradiction names both files."""
     assert definition([no_alias(SALES, BOB)], {ALICE}) == {"mailboxes": [], "forwarders": []}
     data = definition([no_alias(SALES, BOB)], {BOB})
     with pytest.raises(InvalidDefinition) as error:

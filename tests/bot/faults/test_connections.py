@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Connections to Slack and PostgreSQL that end, fall silent or can't be made."""
+"""Connections to Slack and PostgreSQL that end, go silent or can't be established."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Relay(socketserver.ThreadingTCPServer):
     """A TCP relay that can silently drop everything, as a broken network does."""
 
     daemon_threads = True
-    #: Connections that are older than the latest silence relay nothing more.
+    #: The number of outages. Connections that were opened before the latest one relay no more data.
     silences = 0
 
     def __init__(self, upstream: tuple[str, int]) -> None:
@@ -41,7 +41,7 @@ class Relay(socketserver.ThreadingTCPServer):
 
 
 class _Relayed(socketserver.BaseRequestHandler):
-    """One relayed connection."""
+    """A relayed connection."""
 
     server: Relay
 
@@ -59,7 +59,7 @@ class _Relayed(socketserver.BaseRequestHandler):
 
 
 class Line(NamedTuple):
-    """A bot in Socket Mode, behind a relay."""
+    """A bot in Socket Mode whose connections pass through a relay."""
 
     here: Company
     bot: RunningBot
@@ -68,7 +68,7 @@ class Line(NamedTuple):
 
 @pytest.fixture(scope="module")
 def line(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Line]:
-    """Run the bot behind a relay."""
+    """Run a bot whose connections pass through a relay."""
     place = tmp_path_factory.mktemp("line")
     with company(place / "company") as here:
         world = here.slack.world
@@ -82,7 +82,7 @@ def line(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Line]:
 
 
 def test_a_connection_that_falls_silent_is_replaced(line: Line) -> None:
-    """A silent connection is replaced, and undelivered events arrive once over the new one."""
+    """A connection that goes silent is replaced, and each pending event still arrives once."""
     line.relay.silences += 1
     assert line.here.alice.command("/email alias add silent@example.com").ok
     line.here.card_of(line.here.alice, "silent@")
@@ -92,7 +92,7 @@ def test_a_connection_that_falls_silent_is_replaced(line: Line) -> None:
 
 
 def test_a_connection_that_can_not_be_made_is_tried_again_with_pauses(line: Line) -> None:
-    """The bot retries a failed connection with pauses, and is not ready in the meantime."""
+    """The bot retries a failed connection with pauses, and is not ready while disconnected."""
     line.here.slack.sockets.refresh()
     line.here.slack.wait_for_connection()
     slack = line.here.slack
@@ -109,7 +109,8 @@ def test_a_connection_that_can_not_be_made_is_tried_again_with_pauses(line: Line
     assert line.here.alice.command("/email help").ok
 
 
-#: During the few seconds of the outage, five threads look for work once per second.
+#: The maximum number of log lines in an outage of a few seconds, during which five threads look
+#: for work once per second.
 MAX_LINES = 100
 
 
@@ -126,8 +127,9 @@ def down(server: str, database: str) -> Iterator[None]:
 
 
 def test_the_bot_outlives_its_database(postgresql_url: str, tmp_path: Path) -> None:
-    """During a database outage the bot informs users and is not ready, and then it continues."""
-    # Requests that were being processed when the database went down are resumed after their lease.
+    """During a database outage, the bot informs users and is not ready. It continues afterwards."""
+    # A request that was being processed when the database went down is resumed when its lease
+    # expires.
     options = {"auto_migrate": True, "lease": 4, "timeout": 3}
     with company(tmp_path / "company") as here, fresh_database(postgresql_url) as database:
         slack, alice = here.slack, here.alice

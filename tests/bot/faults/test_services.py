@@ -41,18 +41,18 @@ FULL = pytest.mark.full
 ERIN = "erin@example.com"
 NO_ANSWER = "is not responding properly"
 NOT_LET_IN = "does not accept the bot's token"
-#: A failed step is due again sooner than this.
+#: An upper limit on the time until a failed step is due again.
 LONG = timedelta(hours=1)
 MAX_STEPS = 40
-#: The number of requests to the mail service in a run in which one of them fails.
+#: The maximum number of requests to the mail service if one of them fails.
 MAX_REQUESTS = 30
-#: The bot repeats its earlier calls of Slack after a failure, but at most this many.
+#: The maximum number of calls to Slack that the bot repeats after a failure.
 MORE_CALLS = 15
 
 
 @dataclass
 class Lives:
-    """The bot's worker, with a Slack and a mail service that may fail."""
+    """The bot's worker, with a Slack workspace and a mail service that can be made to fail."""
 
     office: Office
     spoiler: Recorder
@@ -66,13 +66,13 @@ class Lives:
         self.office.deps = self.office.with_(slack_api=slack_api, people=people)
 
     def alias(self) -> Request:
-        """Request an alias for another person's mailbox, and have it approved and added."""
+        """Request an alias for another person's mailbox, and have the alias approved and added."""
         request = self.pending_alias()
         self.vote("bob", request)
         return self.settled(request)
 
     def pending_alias(self) -> Request:
-        """Return a request for an alias for another person's mailbox, whose card is posted."""
+        """Request an alias for another person's mailbox, and wait for the request's card."""
         self.office.clock.advance(days=1)
         change = Change(
             Action.ALIAS_ADD, f"project-{next(self._numbers)}@example.com", mailbox=ERIN
@@ -80,7 +80,7 @@ class Lives:
         return self.settled(self.office.submit(change=change))
 
     def vote(self, who: str, request: Request) -> None:
-        """Approve the request on the latest card as a person."""
+        """Approve a request in a person's name, on the request's latest card."""
         self.office.vote(who, self.office.now(request))
         self.office.clock.advance(seconds=1)
 
@@ -95,7 +95,7 @@ class Lives:
         raise AssertionError(f"{request.id} does not settle")
 
     def check_alias(self, request: Request, notices: tuple[int, ...] = (1,)) -> None:
-        """Check that an alias was added once, and how often the people involved were notified."""
+        """Check that an alias was added once, with an allowed number of notices to each person."""
         office = self.office
         assert request.state is State.DONE, request
         assert office.events(request).count("request.done") == 1
@@ -116,7 +116,7 @@ def backend() -> str:
 
 @pytest.fixture
 def patience() -> float:
-    """Provide the timeout of one call of the mail service, including its retries."""
+    """Provide the timeout for one call to the mail service, including retries."""
     return 0.8
 
 
@@ -139,7 +139,7 @@ def lives(
         assert slack.problems == []
 
 
-#: The ways in which a call of Slack fails. The tests use them in turn.
+#: The ways in which a call to Slack can fail. A test uses each of them in turn.
 SLACK_WAYS: tuple[Callable[[Faults, int], None], ...] = (
     lambda faults, skip: faults.rate_limit("*", retry_after=7, skip=skip),
     lambda faults, skip: faults.fail("*", skip=skip),
@@ -150,7 +150,7 @@ SLACK_WAYS: tuple[Callable[[Faults, int], None], ...] = (
 
 @pytest.mark.parametrize("patience", [60.0])
 def test_an_alias_is_added_once_whichever_call_of_slack_fails(lives: Lives) -> None:
-    """An alias is added once, whichever call of Slack fails."""
+    """An alias is added exactly once, whichever call to Slack fails."""
     slack = lives.office.slack
     lives.start_anew()
     lives.check_alias(lives.alias())
@@ -179,7 +179,7 @@ def test_an_alias_is_added_once_whichever_call_of_slack_fails(lives: Lives) -> N
 def test_an_alias_is_added_once_whichever_request_fails(
     lives: Lives, reply: Reply, *, after: bool
 ) -> None:
-    """An alias is added once, whichever request fails, before or after it takes effect."""
+    """An alias is added once, whichever request fails, whether or not the request took effect."""
     for skip in itertools.count():
         lives.spoiler.spoil(reply, skip=skip, after=after)
         lives.check_alias(lives.alias())
@@ -209,7 +209,7 @@ def test_an_outage_is_waited_for(lives: Lives) -> None:
 
 
 def test_an_outage_at_the_beginning_is_reported_once(lives: Lives) -> None:
-    """A short outage only shows in the status, and a longer one is reported in one message."""
+    """A short outage is shown only in the status. A longer outage is reported in one message."""
     office = lives.office
     request = _refused(lives, 503)
     assert _direct(lives, request) == []
@@ -228,7 +228,7 @@ def test_an_outage_at_the_beginning_is_reported_once(lives: Lives) -> None:
 
 
 def test_a_refused_token_is_reported_at_once(lives: Lives) -> None:
-    """A refused token is reported immediately, with a message that names who can fix it."""
+    """A refused token is reported immediately, in a message that says who can fix the problem."""
     request = _refused(lives, 401)
     (told,) = _direct(lives, request)
     assert NOT_LET_IN in told
@@ -243,7 +243,7 @@ def _refused(lives: Lives, status: int) -> Request:
 
 
 def _status(lives: Lives, request: Request) -> str:
-    """Return what the `status` command shows."""
+    """Return the output of the `status` command."""
     office = lives.office
     return lists.request_list(office.lookups.status(request.requester, request.id)).text
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bots as they are deployed: with signed HTTP or Socket Mode, and with one or two replicas."""
+"""Bots in each kind of deployment: signed HTTP or Socket Mode, and one or two replicas."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ PLANS = (
     pytest.param(Plan("socket", "postgresql", replicas=2, copies=2), marks=pytest.mark.full),
 )
 
-#: Provides a plan's database, with the bot's tables, until the exit stack closes.
+#: A function that creates a database with the bot's tables, which exists until the exit stack
+#: closes.
 FreshDatabase = Callable[[str, ExitStack], str]
 
 
@@ -37,7 +38,7 @@ FreshDatabase = Callable[[str, ExitStack], str]
 def fresh(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> FreshDatabase:
-    """Provide a function that creates empty databases."""
+    """Provide a function that creates databases without rows."""
 
     def made(backend: str, end: ExitStack) -> str:
         if backend == "sqlite":
@@ -52,7 +53,7 @@ def fresh(
 
 @pytest.fixture(scope="session", params=PLANS, ids=str)
 def plan(request: pytest.FixtureRequest) -> Plan:
-    """Provide each way to run the bot."""
+    """Provide each way to run the bot in turn."""
     found: Plan = request.param
     return found
 
@@ -63,7 +64,7 @@ def bots(
 ) -> Iterator[Deployment]:
     """Run the bots.
 
-    At the end, check that each request has one card and the audit's chain is intact.
+    At the end, check that each request has one card and that the audit's chain is intact.
     """
     place = tmp_path_factory.mktemp("bots")
     with ExitStack() as end:
@@ -71,12 +72,12 @@ def bots(
         database = fresh(plan.backend, end)
         found = end.enter_context(deployed(there, place, plan, database))
         yield found
-        # A card may exist shortly before the bot has stored its timestamp.
+        # A card may be visible in Slack shortly before the bot stores its timestamp.
         there.here.slack.wait_for(found.has_one_card_each)
         found.read(audit.verify)
         said = [one.text for person in there.people for one in person.sees().ephemerals]
         assert INTERNAL_ERROR not in said
-        # One test makes Slack fail.
+        # One test makes Slack fail, so this error may appear once.
         assert said.count(TEXTS["slack.unavailable"]) <= 1
 
 

@@ -79,7 +79,7 @@ class Premises:
 
 @dataclass
 class Deployment:
-    """Running bots, and what the tests read from them."""
+    """Running bots, and methods with which tests use and inspect them."""
 
     premises: Premises
     database: str
@@ -91,16 +91,16 @@ class Deployment:
         return self.premises.here
 
     def card(self, person: Person, text: str) -> Message:
-        """Request a change that needs approval as a person, and wait for the card."""
+        """Request a change that needs approval in a person's name, and wait for the card."""
         return self.here.card_of(person, number_in(person.command(f"/email {text}")))
 
     def cards(self, about: str) -> list[Message]:
-        """Return all cards that contain a text, including superseded ones."""
+        """Return all cards that contain a text, including superseded cards."""
         found = self.here.slack.messages(self.here.approvals)
         return [one for one in found if about in one.text and "asks to" in one.text]
 
     def approve(self, card: Message, *people: Person) -> None:
-        """Approve as several people, each after the card shows the previous approval."""
+        """Have several people approve, each of them after the card shows the previous approval."""
         for number, person in enumerate(people, 1):
             assert person.press(card, APPROVE).ok
             self.wait_for_text(card, f"({number} of ")
@@ -110,7 +110,7 @@ class Deployment:
         self.here.slack.wait_for(lambda: part in message.text)
 
     def check_answer(self, person: Person, part: str, deed: Callable[[], object]) -> None:
-        """Check that an action gets its person an ephemeral message with this text."""
+        """Check that an action is answered with an ephemeral message that contains a text."""
         before = len(person.sees().ephemerals)
         deed()
         self.here.slack.wait_for(
@@ -118,7 +118,7 @@ class Deployment:
         )
 
     def audited(self, event: str, person: Person, part: str = "") -> AuditRow:
-        """Wait for the audit row of an event and a person that contains a text."""
+        """Wait for an audit row with this event, this actor and a text in its data."""
 
         def written() -> list[AuditRow]:
             rows = self.read(partial(audit.rows, limit=10_000))
@@ -136,7 +136,7 @@ class Deployment:
         return [one for one in self.read(found) if one is not None]
 
     def has_one_card_each(self) -> bool:
-        """Return whether each request that needed approval has one card."""
+        """Return whether each request that needed approval has exactly one card."""
         posted = sorted(number_of(one.text) for one in self.cards(""))
         return posted == sorted(one.id for one in self.requests() if one.card is not None)
 
@@ -162,7 +162,7 @@ class _Balancer:
 
 @contextmanager
 def premises(directory: Path) -> Iterator[Premises]:
-    """Set up a company until the block ends."""
+    """Provide a company until the block ends."""
     with company(directory) as here, recording(here.mail.url) as recorder:
         audit = here.slack.channel("audit", *(here.alice, here.bob, here.carol, here.dora))
         yield Premises(here, recorder, audit)
@@ -206,13 +206,13 @@ def deployed(
 
 
 def number_in(ack: Ack) -> str:
-    """Return the number of the request that a command created."""
+    """Return the ID of the request that a command created."""
     assert ack.ok, ack
     return number_of(str(ack.body.get("text")))
 
 
 def number_of(text: str) -> str:
-    """Return the request number in a text."""
+    """Return the request ID in a text."""
     found = _ID.search(text)
     assert found is not None, text
     return found[0]

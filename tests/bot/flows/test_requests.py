@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The complete flow with each transport, acknowledgements under load, and a kill during a write."""
+"""The complete flow with each transport, acknowledgements under load, and kills during a write."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from postroom_bot.ui.reason_texts import TEXTS
 from postroom_bot.workflow.dependencies import MAX_WAITING
 
 CAROL = "carol@example.com"
-#: Less than the time for which the bot waits for the mail service.
+#: A time limit in seconds that is shorter than the bot's timeout for the mail service.
 SECONDS = 10.0
 #: The number of the worker's threads.
 JOBS = 4
-#: More requests than may wait for the mail service.
+#: A number of look-ups that exceeds the limit on waiting look-ups.
 CROWD = MAX_WAITING + 3
-#: The settings of bots that have little time to acknowledge.
+#: The plans for bots that have little time to acknowledge.
 ACKNOWLEDGED = pytest.mark.parametrize(
     "plan",
     [HTTP, pytest.param(Plan("socket", "sqlite"), marks=pytest.mark.full)],
@@ -71,7 +71,7 @@ def test_an_alias_goes_all_the_way(flow: Deployment) -> None:
 
 
 def test_ones_own_password(flow: Deployment) -> None:
-    """A new password replaces the old one and is only shown in its owner's modal."""
+    """A new password replaces the old password and is shown only in the owner's modal."""
     here = flow.here
     here.carol.shortcut("postroom_menu")
     here.carol.press_in_view(here.window(here.carol, "menu"), "open_password")
@@ -84,7 +84,7 @@ def test_ones_own_password(flow: Deployment) -> None:
 
 
 def test_the_password_of_another_person(flow: Deployment) -> None:
-    """Two people approve a new password for another person, who then creates it once."""
+    """If two people approve a new password for a third person, that person can create it once."""
     here = flow.here
     here.bob.command(f"/email password {ALICE}")
     assert "Request R-" in text_of(here.window(here.bob, "note"))
@@ -107,7 +107,7 @@ def test_the_password_of_another_person(flow: Deployment) -> None:
 
 @pytest.fixture
 def hurried(flow: Deployment) -> Iterator[Deployment]:
-    """Provide the bots, with less time for acknowledgements."""
+    """Provide bots that have less time for acknowledgements."""
     delivery = flow.here.slack.delivery
     before, delivery.seconds = delivery.seconds, SECONDS
     yield flow
@@ -125,14 +125,14 @@ def test_slow_jobs_delay_no_acknowledgement(hurried: Deployment) -> None:
         recorder.take()
         for text in ("alias add quick@example.com", "status", "help", "alias list", "password"):
             assert here.dora.command(f"/email {text}").ok
-        # The mail service has not responded since, so all jobs are still running.
+        # The mail service has not responded in the meantime, so all jobs are still running.
         assert recorder.take() == []
     here.window(here.dora, "password_confirm")
 
 
 @ACKNOWLEDGED
 def test_a_crowd_that_waits_delays_no_other_person(hurried: Deployment) -> None:
-    """Waiting look-ups delay no other person's command, and too many are refused immediately."""
+    """Waiting look-ups delay no other person's command. Excess look-ups are refused immediately."""
     here = hurried.here
     before = len(here.alice.sees().ephemerals)
     with hurried.premises.recorder.holding("GET"):
@@ -152,7 +152,7 @@ def test_a_crowd_that_waits_delays_no_other_person(hurried: Deployment) -> None:
 #: Timeouts in seconds for bots that are killed.
 SHORT = {"lease": 4, "timeout": 3}
 
-#: Starts a bot that continues from the state of the previous one.
+#: A function that starts a bot, which continues from the previous bot's state.
 Start = Callable[[], AbstractContextManager[Deployment]]
 
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""One attack of each kind on a running bot. The tests of the workflow cover the decisions."""
+"""One attack of each kind on a running bot. The workflow's tests cover the decisions in detail."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from postroom_bot.domain import State
 from postroom_bot.store import votes
 from postroom_bot.ui import reason_texts
 
-#: The seconds for which a signature is valid: five minutes.
+#: The age in seconds of an expired signature. Signatures are valid for five minutes.
 TOO_OLD = 60 * 6
 
 pytestmark = pytest.mark.parametrize("plan", [HTTP], indirect=True, ids=str, scope="session")
@@ -49,13 +49,13 @@ ELSEWHERE = reason_texts.TEXTS["person.elsewhere"]
 
 @pytest.fixture
 def card(flow: Deployment) -> Message:
-    """Provide the card of an alias that Alice has requested."""
+    """Provide the card for an alias that Alice has requested."""
     return flow.card(flow.here.alice, f"alias add {fresh_address()}")
 
 
 @contextmanager
 def _no_effect(flow: Deployment, card: Message | None = None) -> Iterator[None]:
-    """Check that a block changes nothing in the mail service and leaves a request pending."""
+    """Check that a block changes nothing in the mail service, and that a request stays pending."""
     flow.premises.recorder.take()
     yield
     assert flow.premises.recorder.take_writes() == []
@@ -65,12 +65,12 @@ def _no_effect(flow: Deployment, card: Message | None = None) -> Iterator[None]:
 
 
 def _http(flow: Deployment) -> HttpTransport:
-    """Record the requests that Slack sends from now on."""
+    """Deliver over HTTP from now on, and return the transport, which records all requests."""
     return flow.here.slack.deliver_over_http(flow.bots[0].slack_url)
 
 
 def test_what_slack_has_not_just_signed_is_turned_away(flow: Deployment) -> None:
-    """A request without a valid, recent signature gets a 401, and its content is not logged."""
+    """A request without a valid, recent signature gets status 401. Its content is not logged."""
     here, bot, http, now = flow.here, flow.bots[0], _http(flow), time.time()
     verification = {"type": "url_verification", "challenge": "Say this."}
     assert "Say this." in str(http.send(delivery.Parcel(delivery.EVENTS, verification), 30, at=now))
@@ -108,7 +108,7 @@ def _errors(flow: Deployment, where: str) -> int:
 
 
 def test_bytes_that_are_no_request_do_no_harm(flow: Deployment) -> None:
-    """Malformed and oversized requests are rejected, and the next command is answered."""
+    """Malformed and oversized requests are rejected, and the next command is still answered."""
     here, http = flow.here, _http(flow)
     here.alice.command("/email help")
     sent = http.sent[-1]
@@ -135,7 +135,7 @@ def test_a_replay_is_not_done_again(flow: Deployment) -> None:
 
 
 def test_a_button_that_is_not_the_cards_does_nothing(flow: Deployment, card: Message) -> None:
-    """A button of another message, app or request has no effect, and the press is audited."""
+    """A button from another message, app or request has no effect, and the press is audited."""
     here, number, blocks = flow.here, number_of(card.text), json.dumps(card.blocks)
     other = flow.card(here.alice, f"alias add {fresh_address()}")
     values = (number_of(other.text), "R-' OR 1=1 --" + "<!channel>" * 100)
@@ -153,7 +153,7 @@ def test_a_button_that_is_not_the_cards_does_nothing(flow: Deployment, card: Mes
 
 
 def test_edited_metadata_of_a_modal_proves_nothing(flow: Deployment, card: Message) -> None:
-    """Edited metadata of a modal can't deny another request or set another mailbox's password."""
+    """Editing a modal's metadata can't deny another request or set another mailbox's password."""
     here = flow.here
     other = flow.card(here.alice, f"alias add {fresh_address()}")
 
@@ -178,7 +178,7 @@ def test_edited_metadata_of_a_modal_proves_nothing(flow: Deployment, card: Messa
 
 
 def test_people_of_another_workspace_are_turned_away(flow: Deployment, card: Message) -> None:
-    """A press or command by a person of another workspace is refused immediately and audited."""
+    """A press or command by a person from another workspace is refused immediately and audited."""
     here, asked = flow.here, len(flow.requests())
     person = here.slack.person("oscar", team="T0000ELSE", enterprise="E0000ELSE")
     here.slack.world.channels[here.approvals].members.add(person.id)
@@ -189,7 +189,7 @@ def test_people_of_another_workspace_are_turned_away(flow: Deployment, card: Mes
         assert ELSEWHERE in text_of(here.window(person, "note"))
         flow.audited("vote.turned_away", person, "T0000ELSE")
         flow.audited("person.turned_away", person, "person.elsewhere")
-        # If the payload of a press names our workspace, the account in Slack decides.
+        # If a press's payload names our workspace, the bot checks the person's account in Slack.
         person.user = replace(person.user, team=here.slack.world.team)
         person.press(card, APPROVE)
         flow.audited("vote.refused", person, "person.other_workspace")
@@ -207,7 +207,7 @@ _ACTIVE = re.compile(r"[<>]|&(?!(?:amp|lt|gt);)")
 
 
 def test_typed_text_stays_text(flow: Deployment) -> None:
-    """Typed text never becomes a mention, a link or a separate line of the bot's messages."""
+    """Typed text never becomes a mention, a link or a separate line in the bot's messages."""
     here, slack, address = flow.here, flow.here.slack, fresh_address()
     slack.change_user(here.carol, name="<!channel>", real_name="*Boss* `x` <https://evil|ok>")
     here.carol.shortcut("postroom_menu")

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.parametrize("plan", [HTTP], indirect=True, ids=str, sco
 
 
 def _form(flow: Deployment, person: Person, name: str) -> View:
-    """Open a form from the menu."""
+    """Open a form from the menu in a person's name."""
     person.shortcut("postroom_menu")
     person.press_in_view(flow.here.window(person, "menu"), f"open_{name}")
     form = flow.here.window(person, name)
@@ -37,7 +37,10 @@ def _form(flow: Deployment, person: Person, name: str) -> View:
 
 
 def test_a_ready_bot_reports_its_parts(flow: Deployment) -> None:
-    """Readiness lists the database, policy, Slack and mail service, and metrics count commands."""
+    """The readiness check reports on the database, the policy, Slack and the mail service.
+
+    The metrics include the number of commands.
+    """
     here, bot = flow.here, flow.bots[0]
     ack = here.alice.command("/email help")
     assert "/email alias add" in ack.body["text"]
@@ -62,7 +65,7 @@ def test_a_ready_bot_reports_its_parts(flow: Deployment) -> None:
 def test_what_is_looked_up_is_answered_after_a_moment(
     flow: Deployment, text: str, answer: str
 ) -> None:
-    """A look-up is acknowledged first and answered below the acknowledgement, without a request."""
+    """A look-up is acknowledged, answered below the acknowledgement, and creates no request."""
     here, asked = flow.here, len(flow.requests())
     here.api.forwarder(fresh_address(), [ALICE])
     before = len(here.alice.sees().ephemerals)
@@ -75,7 +78,7 @@ def test_what_is_looked_up_is_answered_after_a_moment(
 
 
 def test_status_and_cancel(flow: Deployment) -> None:
-    """A requester can see and cancel a request, which does not exist for other people."""
+    """Only the requester can see and cancel a request. Others are told that it does not exist."""
     here, address = flow.here, fresh_address()
     card = flow.card(here.alice, f"alias add {address}")
     number = number_of(card.text)
@@ -92,7 +95,7 @@ def test_status_and_cancel(flow: Deployment) -> None:
 
 
 def test_a_form_becomes_an_alias(flow: Deployment) -> None:
-    """A form that is opened from the shortcut creates an alias, and shows errors in the modal."""
+    """A form that was opened from the shortcut shows errors in its modal, and creates an alias."""
     here, address = flow.here, fresh_address()
     form = _form(flow, here.alice, "alias_add")
     here.alice.submit(form, {"target": address, "last_day": "2020-01-31"})
@@ -113,15 +116,18 @@ def test_a_form_becomes_an_alias(flow: Deployment) -> None:
     flow.approve(card, here.bob)
     here.slack.wait_for(lambda: address in here.aliases())
     here.alice.close(here.window(here.alice, "note"))
-    # One's own requests are in a list.
+    # This form offers the aliases that the person has requested.
     here.alice.submit(_form(flow, here.alice, "alias_remove"), {"target": address})
     here.slack.wait_for(lambda: address not in here.aliases())
 
 
 def test_the_home_tab_follows(flow: Deployment) -> None:
-    """The Home tab lists a person's open requests and those to approve, but not for a guest."""
+    """The Home tab lists a person's own open requests and the requests to approve.
+
+    A guest sees neither.
+    """
     here, address = flow.here, fresh_address()
-    # The Home tab shows ten requests.
+    # Cancel all other requests, because the Home tab shows at most ten.
     requesters = {person.id: person for person in flow.premises.people}
     for one in flow.requests():
         if one.state is State.PENDING:

@@ -39,11 +39,11 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Company]:
 def in_environment(
     here: Company, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> dict[str, object]:
-    """Set environment variables for a bot in this directory, and return the settings."""
+    """Set a bot's environment variables, and return the settings that they contain."""
     given = bot_settings(tmp_path, here.slack, here.mail, here.policy)
     for name, value in given.items():
         monkeypatch.setenv(f"{PREFIX}{name.upper()}", str(value))
-    # The `serve` command sets them. If it succeeds, it ends immediately.
+    # Restore the hooks that the `serve` command sets, and let a successful start exit immediately.
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)
     monkeypatch.setattr(signal, "sigwait", lambda _signals: signal.SIGTERM)

@@ -36,7 +36,7 @@ def slack_api(slack: Workspace) -> Iterator[SlackApi]:
 
 
 def test_messages_are_posted_changed_and_told(slack: Workspace, slack_api: SlackApi) -> None:
-    """A message is updated where it was posted, and a new text removes the old blocks."""
+    """A message is updated in its original channel, and a new text removes the old blocks."""
     alice = slack.person("alice")
     channel = slack.channel("news", alice)
     block = {"type": "section", "text": {"type": "mrkdwn", "text": "Hello."}}
@@ -56,7 +56,10 @@ def test_messages_are_posted_changed_and_told(slack: Workspace, slack_api: Slack
 def test_a_refused_token_is_kept_until_it_works_again(
     slack: Workspace, slack_api: SlackApi
 ) -> None:
-    """Readiness reports a refused token until Slack accepts it, but ignores other refusals."""
+    """The readiness check reports a refused token until Slack accepts the token again.
+
+    The check ignores other refusals.
+    """
     transport = Mock(health=Mock(return_value=Health(works=True)))
     slack_api.client.token = "xoxb-revoked"
     with pytest.raises(SlackRejected):
@@ -72,7 +75,7 @@ def test_a_refused_token_is_kept_until_it_works_again(
 def test_a_window_is_updated_in_the_state_that_is_known(
     slack: Workspace, slack_api: SlackApi
 ) -> None:
-    """Slack refuses to update a modal that has changed meanwhile, unless no hash is given."""
+    """Slack refuses to update a modal that has changed in the meantime, unless no hash is given."""
     carol = slack.person("carol")
     opened = slack_api.open_view(slack.world.trigger(carol.id), modals.menu())
     changed = slack_api.update_view(opened, modals.working("One"))
@@ -97,7 +100,10 @@ def test_a_window_is_updated_in_the_state_that_is_known(
 def test_trouble_on_the_way_may_pass(
     slack: Workspace, slack_api: SlackApi, fault: str, options: dict[str, Any], delay: float | None
 ) -> None:
-    """A transient fault raises SlackUnavailable after one attempt, without the message's text."""
+    """A transient fault raises SlackUnavailable after one attempt.
+
+    The exception does not contain the message's text.
+    """
     channel = slack.channel("trouble")
     getattr(slack.faults, fault)("chat.postMessage", **options)
     with pytest.raises(SlackUnavailable) as caught:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""All commands except `serve`, and all commands with invalid settings."""
+"""The output of all commands except `serve`, and of all commands with invalid settings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from postroom_common.database import Database
 
 EXAMPLE = str(ROOT / "bot" / "examples" / "policy.yml")
 WHO = ["explain", "--policy", EXAMPLE]
-#: Settings in which a secret may be put by mistake, and those that are only checked at the start.
+#: Settings that may contain a secret by mistake. WRONG_STARTS are checked only when the bot starts.
 WRONG_PLACES = (
     *("mode", "replicas", "timeout", "log_level", "policy_file", "database", "api_url"),
     *("slack_bot_token", "slack_app_token", "awx_url", "awx_add_alias_template", "executor"),
@@ -35,13 +35,13 @@ WRONG_PLACES = (
 )
 WRONG_STARTS = ("policy_file", "admin_host")
 
-#: A function that runs a command and returns its status, output and errors.
+#: A function that runs a command and returns its exit status, standard output and standard error.
 Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
-    """Provide a function that runs a command in this process, in an empty folder."""
+    """Provide a function that runs a command in this process, in an empty directory."""
     monkeypatch.chdir(tmp_path)
 
     def command(*words: str) -> tuple[int, str, str]:
@@ -126,7 +126,7 @@ def test_ids_that_slack_does_not_know_are_named(here: Company, run: Run) -> None
 
 
 @pytest.mark.usefixtures("in_environment")
-# Cheroot leaves a socket open if it can't listen.
+# If Cheroot can't listen, it leaves a socket open.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize(
     ("command", "places"), [("check-config", WRONG_PLACES), ("serve", WRONG_STARTS)]
@@ -151,7 +151,7 @@ def test_a_misplaced_secret_is_not_shown(
 
 @pytest.mark.usefixtures("in_environment")
 def test_an_operator_lists_and_cancels_requests(run: Run, tmp_path: Path) -> None:
-    """An operator can list requests and cancel open ones, and the audit names the operator."""
+    """An operator can list requests and cancel open requests, and the audit names the operator."""
     run("migrate")
     database, change = (
         Database(str(tmp_path / "bot.sqlite3")),
@@ -175,7 +175,7 @@ def test_an_operator_lists_and_cancels_requests(run: Run, tmp_path: Path) -> Non
 def test_reading_creates_no_database(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: list[str]
 ) -> None:
-    """Commands that only read report a missing or invalid database file and don't create one."""
+    """Read-only commands report a missing or invalid database file, and create no file."""
     file = tmp_path / "nope.sqlite3"
     monkeypatch.setenv(f"{PREFIX}DATABASE", str(file))
     status, _, err = run(*command)
@@ -212,7 +212,7 @@ def test_the_audit_is_shown_in_part_or_as_a_whole(
         cut.stdout.close()
         assert cut.communicate()[1] == b""
     assert rows("--after", "1") == rows("--request", "R-3333") == [2]
-    # An empty result might otherwise hide a typing error.
+    # Showing nothing might hide a typing error in the ID.
     assert run("audit", "show", "--request", "R-XXXX")[0] == 1
     lines, wrong = tmp_path / "audit.jsonl", tmp_path / "wrong.jsonl"
     lines.write_text(run("audit", "show")[1])
@@ -223,7 +223,7 @@ def test_the_audit_is_shown_in_part_or_as_a_whole(
 
 
 def test_mistakes_of_a_policy_have_their_lines(run: Run, tmp_path: Path) -> None:
-    """A policy is checked without any settings, and its errors are reported with their lines."""
+    """A policy is checked without any settings, and its errors are reported with line numbers."""
     file = tmp_path / "policy.yml"
     file.write_text("version: 1\nrulez: []\n")
     status, out, _ = run("check-config", "--policy", str(file))
@@ -247,7 +247,7 @@ def test_a_decision_is_explained(run: Run, words: list[str], said: str) -> None:
 
 
 def test_a_user_id_selects_what_the_policy_knows_of_a_person(run: Run, tmp_path: Path) -> None:
-    """A user ID selects the person's pinned mailbox and their groups in the policy."""
+    """A user ID selects the person's pinned mailbox and the person's groups in the policy."""
     rule = "- {name: admins-only, actions: [alias.add], groups: [mail-admins], automatic: true}"
     file = tmp_path / "policy.yml"
     file.write_text(Path(EXAMPLE).read_text().replace("rules:", f"rules:\n  {rule}", 1))
@@ -273,7 +273,7 @@ def test_a_user_id_selects_what_the_policy_knows_of_a_person(run: Run, tmp_path:
     ],
 )
 def test_what_needs_no_decision_is_not_explained(run: Run, words: list[str]) -> None:
-    """A question with an error is refused, so that it is not explained as a different question."""
+    """An invalid question is refused instead of being interpreted as a different question."""
     status, out, err = run(*WHO, *words)
     assert (status, out) == (2, "")
     assert err.startswith("postroom-bot: ")

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The log writes one line per event, and no line contains a secret."""
+"""The log contains one line per event, and no line contains a secret."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ STYLES = pytest.mark.parametrize("style", ["json", "text"])
 
 
 def written(style: str, work: Callable[[], None]) -> list[str]:
-    """Return the lines that some work writes to a log of the lowest level."""
+    """Call a function, and return the lines that it logs at the lowest level."""
     with redirect_stderr(io.StringIO()) as stream:
-        # Otherwise they are closed.
+        # Remove pytest's handlers, which `configure` would close.
         logging.getLogger().handlers[:] = []
         logs.configure(style=style, level="debug", secrets=[SECRET])
         work()
@@ -144,12 +144,12 @@ def test_a_bug_in_a_listener_is_logged_and_answered() -> None:
 def test_only_warnings_of_others_are_let_through(
     style: str, request: pytest.FixtureRequest
 ) -> None:
-    """Only warnings of Slack's libraries are logged, because lower levels contain payloads."""
+    """Libraries log only warnings and errors, because their lower levels contain payloads."""
 
     def work() -> None:
         for name in ("slack_bolt.App", "slack_sdk.web", "httpx", "slack_bolt.postroom:x"):
             logger = logging.getLogger(name)
-            # Other tests check what these loggers log.
+            # Restore the level, because other tests check what these loggers log.
             request.addfinalizer(partial(logger.setLevel, logger.level))
             logger.setLevel(logging.DEBUG)
             logger.debug("payload")

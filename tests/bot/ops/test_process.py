@@ -32,7 +32,7 @@ AWX = {
 }
 
 
-# Cheroot leaves a socket open if it can't listen.
+# If Cheroot can't listen, it leaves a socket open.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
@@ -72,7 +72,7 @@ def test_what_prevents_a_start_is_one_sentence(
 
 @pytest.mark.full
 def test_a_bot_without_a_replica_ends_well(here: Company, tmp_path: Path) -> None:
-    """A second process on the same SQLite file is refused, and SIGTERM ends the first cleanly."""
+    """A second process for the same SQLite file is refused. SIGTERM stops the first process."""
     options = {"log_level": "debug"}
     with running_bot(tmp_path, here.slack, here.mail, here.policy, settings=options) as bot:
         assert bot.slack_url == ""
@@ -88,7 +88,7 @@ def test_a_bot_without_a_replica_ends_well(here: Company, tmp_path: Path) -> Non
 
 @pytest.mark.full
 def test_a_policy_is_reloaded(here: Company, tmp_path: Path) -> None:
-    """A reload applies a valid policy, and an invalid one does not replace the previous policy."""
+    """A reload applies a valid policy. If the new policy is invalid, the previous policy stays."""
     with running_bot(tmp_path, here.slack, here.mail, here.policy) as bot:
         bot.policy_file.write_text("version: 2\n")
         bot.reload()
@@ -98,7 +98,7 @@ def test_a_policy_is_reloaded(here: Company, tmp_path: Path) -> None:
         bot.policy_file.write_text(here.policy.replace("requests_per_day: 1000", ""))
         bot.reload()
         here.slack.wait_for(lambda: bot.readiness()[1]["policy"] == "ok")
-        # A second signal is handled right after the first.
+        # The bot has to handle a signal that arrives right after another signal.
         bot.process.send_signal(signal.SIGHUP)
         bot.process.send_signal(signal.SIGTERM)
         assert bot.process.wait(60) == 0

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The sources of settings, and the errors, which are reported together and without values."""
+"""The sources of settings, and errors in settings, which are reported together, without values."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_defaults_are_safe(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_variables_come_before_secrets_and_those_before_the_file(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Environment variables take precedence over secret files, and both over the settings file."""
+    """Environment variables override secret files, and both override the settings file."""
     file = tmp_path / "bot.yml"
     file.write_text("".join(f"{name}: {value}-file\n" for name, value in GOOD.items()))
     for name in ("slack_bot_token", "api_token"):
@@ -84,7 +84,7 @@ def test_all_missing_settings_are_reported_together() -> None:
 def test_mistakes_with_secret_files_are_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Missing folders of secrets, and secret files that belong to no setting, are reported."""
+    """A missing secrets directory, and a secret file that belongs to no setting, are reported."""
     give(monkeypatch, **{name: text for name, text in GOOD.items() if name != "api_token"})
     folder = tmp_path / "credentials"
     monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(folder))
@@ -126,7 +126,7 @@ def test_mistakes_with_secret_files_are_named(
 def test_a_mistake_has_a_sentence(
     monkeypatch: pytest.MonkeyPatch, given: dict[str, str], sentence: str
 ) -> None:
-    """An error names the setting, its variable and the remedy, and redaction hides none of them."""
+    """An error names the setting, its variable and the remedy. None of them are redacted."""
     give(monkeypatch, **{**GOOD, **given})
     assert sentence in Redactor()(" ".join(mistakes()))
 
@@ -147,7 +147,7 @@ def test_awx_has_one_kind_of_credentials(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_file_that_is_not_a_mapping(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str
 ) -> None:
-    """A settings file that is not a mapping is one error, which does not quote the file."""
+    """A settings file that is not a mapping causes one error, which does not quote the file."""
     file = tmp_path / "bot.yml"
     file.write_text(text)
     monkeypatch.setenv("POSTROOM_BOT_STRAY", "1")

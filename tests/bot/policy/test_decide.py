@@ -33,12 +33,12 @@ ALL_AUTOMATIC = ({"name": "all", **AUTOMATIC}, {"name": "b", "reserved": True, *
 
 
 def adding(target: str, mailbox: str | None = None) -> Change:
-    """Return the change that adds an alias."""
+    """Return a change that adds an alias."""
     return Change(Action.ALIAS_ADD, target, mailbox)
 
 
 def forwarding(target: str, *destinations: str) -> Change:
-    """Return the change that adds a forwarder."""
+    """Return a change that adds a forwarder."""
     return Change(Action.FORWARD_ADD, target, destinations=destinations)
 
 
@@ -49,7 +49,7 @@ BY_BOTH = (Quorum("security", 1), Quorum("admins", 1))
 
 
 def rule_of(person: Person, change: Change, *rules: dict[str, Any], facts: Facts = FACTS) -> str:
-    """Return the name of the rule that decides."""
+    """Return the name of the rule that decides about a change."""
     return decide(policy_of(*rules), person, change, facts).rule
 
 
@@ -80,7 +80,10 @@ def test_built_in_controls_come_before_all_rules(
 
 
 def test_limits_allow_what_is_just_below_them() -> None:
-    """A person just below a limit may continue, and the alias limit only applies to additions."""
+    """A person just below a limit can make another request.
+
+    The limit on aliases applies only to requests that add an alias.
+    """
     facts = replace(FACTS, open_requests=4, requests_today=19, alias_count=19)
     assert decide(OPEN, ALICE, X, facts).verdict is Verdict.ALLOW
     removal = Change(Action.ALIAS_REMOVE, "x@example.com")
@@ -89,7 +92,7 @@ def test_limits_allow_what_is_just_below_them() -> None:
 
 
 def test_a_tombstone_keeps_an_address_from_others_only() -> None:
-    """A reserved address is only available to its last owner, but anyone may remove it."""
+    """Only the last owner can use a reserved address. Removing the address is always allowed."""
     facts = replace(FACTS, kept_for="alice@example.com")
     assert decide(OPEN, ALICE, X, facts).verdict is Verdict.ALLOW
     assert rule_of(ALICE, adding(X.target, "bob@example.com"), AUTOMATIC, facts=facts) == (
@@ -141,7 +144,7 @@ def test_a_rule_applies_where_its_conditions_are_met(
 
 
 def test_denying_rules_come_first_and_then_the_first_match() -> None:
-    """Denying rules come first, and of the other rules only the first match counts."""
+    """Rules that deny are evaluated first. Of the other rules, only the first match counts."""
     password = {"actions": ["password"], "deny": "a"}
     policy = policy_of(AUTOMATIC, password, {"deny": "b"}, {"deny": "c"})
     decision = decide(policy, ALICE, X, FACTS)
@@ -191,7 +194,7 @@ def test_a_floor_raises_an_automatic_rule_to_two_approvals(change: Change, warni
 
 
 def test_a_floor_adds_what_is_missing_to_the_first_group() -> None:
-    """Missing approvals are added to the rule's first group, unless the rule has enough."""
+    """If a rule requires too few approvals, missing approvals are added to its first group."""
     for approvals, quorum in (
         ({"security": 1}, (Quorum("security", 2),)),
         ({"security": 3}, (Quorum("security", 3),)),
@@ -205,7 +208,7 @@ def test_a_floor_adds_what_is_missing_to_the_first_group() -> None:
 
 
 def test_ones_own_password_needs_no_approval() -> None:
-    """A person's own password needs no approval, unless the mailbox has a reserved name."""
+    """A person's new password needs no approval, unless the mailbox has a reserved name."""
     for local, verdict in (
         ("alice", Verdict.ALLOW),
         ("ceo", Verdict.ALLOW),
@@ -237,14 +240,14 @@ CONTROLS = ["<person>", "<identity>", "<invalid>", "<domain>", "<tombstone>", "<
 
 
 def test_an_explanation_lists_each_step_to_the_decision() -> None:
-    """An explanation shows the decision with its warnings, each step, and the rules not reached."""
+    """An explanation shows the decision, its warnings, each step and the rules not evaluated."""
     change = adding("payroll@example.com")
     lines = explain(policy_of(*RULES), ALICE, change, FACTS, plain_reason_text)
     assert lines[0].startswith("Allowed with approvals by own-alias: It needs 2 approvals")
     assert ("payroll@example.com" in lines[1], lines[2]) == (True, "")
     steps = [line.split(": ", 2)[:2] for line in lines[3:9]]
     assert [name for name, _ in steps] == CONTROLS
-    # The policy file alone has no facts about the person, the address or the limits.
+    # The policy file alone contains no facts about the person, the address or the limits.
     assert [said for _, said in steps] == [
         *("Assumed", "Passed", "Passed", "Passed", "Assumed", "Assumed")
     ]
@@ -257,7 +260,7 @@ def test_an_explanation_lists_each_step_to_the_decision() -> None:
 
 
 def test_an_explanation_ends_where_the_decision_is_made() -> None:
-    """An explanation ends with the control that denies, or with the default after all rules."""
+    """An explanation ends with the control that denies the change, or with the default."""
     lines = explain(policy_of(*RULES), ALICE, adding("x@example.net"), FACTS, plain_reason_text)
     assert lines[0].startswith("Denied by <domain>: ")
     assert [line.partition(":")[0] for line in lines[2:6]] == CONTROLS[:4]
@@ -307,7 +310,8 @@ changes_made = st.builds(
     mailbox=st.none() | addresses,
     destinations=st.lists(addresses, max_size=2).map(tuple),
 )
-# Ways to hide a name from a reader or a comparison. Some of the results are not even addresses.
+# Ways to disguise a name so that a reader or a comparison misses it. Some of the resulting names
+# are not even valid addresses.
 HOMOGLYPHS = str.maketrans("aceiopsxy", "асеіорѕху")  # noqa: RUF001 - that is the point
 LOOKS = str.maketrans("abeilost", "48311057")
 DISGUISES: dict[str, Callable[[str], str]] = {
@@ -328,7 +332,7 @@ DISGUISES: dict[str, Callable[[str], str]] = {
 
 @pytest.mark.parametrize("way", DISGUISES)
 def test_no_disguise_gets_a_reserved_name_without_two_approvals(way: str) -> None:
-    """A disguised reserved name still needs two approvals, even if the policy allows it."""
+    """A disguised reserved name still needs two approvals, even if the policy allows the change."""
     policy = policy_of(*ALL_AUTOMATIC)
     for name, action in itertools.product(sorted(RESERVED), Action):
         typed = f"{DISGUISES[way](name)}@example.com"
@@ -350,7 +354,7 @@ def test_no_disguise_gets_a_reserved_name_without_two_approvals(way: str) -> Non
 def test_decisions_of_any_policy(
     found: list[dict[str, Any]], person: Person, change: Change
 ) -> None:
-    """Under any policy, passwords for others and forwarding outside need two approvals.
+    """Under any policy, passwords for other people and external forwarding need two approvals.
 
     The explanation names the deciding rule.
     """

@@ -41,7 +41,7 @@ rules:
     automatic: true
 """
 RULE = "rules.own-password"
-#: A part of the file above, its replacement, and the line, the key and a word of the problem.
+#: A part of the file above, its replacement, and the resulting problem's line, key and text.
 MISTAKES = [
     ("version: 1", "version: '1'", 1, "version", "Must be 1"),
     ("approvers: admins\n", "", 1, "approvers", "required"),
@@ -69,7 +69,7 @@ MISTAKES = [
     ("rules:", "requests: {tombstone: 9 d}\nrules:", 8, "requests.tombstone", "such as 24h"),
     ("rules:", "identity: {pinned: {U1BC: al}}\nrules:", 8, "identity.pinned.U1BC", "'al'"),
 ]
-#: Files that are refused completely.
+#: Files that are refused with a single problem, and that problem's line and text.
 BROKEN = [
     ("# only a comment\n", None, "is empty"),
     ("a:\n\tb: 1\n", 2, "not tabs"),
@@ -141,7 +141,7 @@ def test_all_mistakes_are_reported_together() -> None:
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    """An error names the file if it is missing, too large or not text."""
+    """If a policy file is missing, too large or not text, the error names the file."""
     path = tmp_path / "policy.yml"
     for raw, text in (
         (None, "No such file or directory"),
@@ -232,7 +232,7 @@ ONE_ADMIN = {**GROUPS, "admins": {"users": ["U00000001"]}}
 
 
 def wrong(*rules: dict[str, Any], **more: Any) -> list[tuple[str, str]]:
-    """Return the path and the sentence of each error in a policy."""
+    """Return the path and the message of each error in a policy."""
     found = cross_key_problems(policy_of(*(rules or [PASSWORD]), **more))
     return [(".".join(map(str, way)), text) for way, text in found]
 
@@ -304,7 +304,7 @@ def test_a_group_must_be_large_enough_for_the_floor() -> None:
 
 
 def test_a_requester_does_not_count_as_an_approver() -> None:
-    """A group needs one more member if all requesters belong to it."""
+    """If all requesters belong to a group of approvers, the group needs one more member."""
     groups = {**GROUPS, "two": {"users": ["U00000001", "U00000002"]}}
     three = {**GROUPS, "two": {"users": ["U00000001", "U00000002", "U00000003"]}}
     for rule in (
@@ -324,7 +324,7 @@ def test_a_requester_does_not_count_as_an_approver() -> None:
 
 
 def test_approvers_groups_and_rule_names_are_checked() -> None:
-    """The approvers of automatic rules, duplicate groups and duplicate rule names are checked."""
+    """Too few approvers, unknown groups and duplicate rule names are reported as errors."""
     groups = {**GROUPS, "admins": {"users": ["U00000001", "U00000002"]}}
     [(found, said)] = wrong({**ALIAS, "groups": ["admins"]}, groups=groups)
     assert found == "approvers"

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Who owns a mailbox, who may not use the bot, and which names are reserved."""
+"""Tests of mailbox ownership, of the users who may not use the bot, and of reserved names."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def profile(email: str | None = "bob@example.com", **more: Any) -> dict[str, Any
 
 
 def test_a_pinned_mailbox_takes_precedence() -> None:
-    """A pinned mailbox takes precedence over the Slack profile, even after the profile changed."""
+    """A pinned mailbox takes precedence over the Slack profile, even after the profile changes."""
     changed = profile("other@example.com", id="U0000000A", is_email_confirmed=False)
     assert own_mailbox(BOTH, changed, NOW, NOW) == ("boss@example.com", None)
     assert own_mailbox(PINNED_ONLY, changed, None, NOW) == ("boss@example.com", None)
@@ -66,7 +66,7 @@ def test_a_confirmed_address_in_a_listed_domain_is_accepted() -> None:
     ],
 )
 def test_a_doubtful_address_is_not_accepted(about: dict[str, Any], code: str) -> None:
-    """The refusal of a doubtful address states whom to ask, but no other user's address."""
+    """The refusal of a doubtful address names the people to ask, but no other user's address."""
     mailbox, obstacle = own_mailbox(BOTH, about, None, NOW)
     assert mailbox is None
     assert obstacle == Reason(code, {"approvers": "admins"})
@@ -74,7 +74,7 @@ def test_a_doubtful_address_is_not_accepted(about: dict[str, Any], code: str) ->
 
 @pytest.mark.parametrize(("hours", "counts"), [(0, False), (71.99, False), (72, True), (99, True)])
 def test_a_changed_address_has_to_cool_down(hours: float, *, counts: bool) -> None:
-    """A changed address counts only after the cool-down, whose end the reason states."""
+    """A changed address counts only after the cool-down. The refusal states when this ends."""
     mailbox, obstacle = own_mailbox(BOTH, profile(), NOW - timedelta(hours=hours), NOW)
     assert (mailbox == "bob@example.com") is counts
     ends = NOW + timedelta(hours=72 - hours)
@@ -133,7 +133,7 @@ def test_an_address_has_one_key() -> None:
     ],
 )
 def test_an_invalid_address_is_refused(typed: str) -> None:
-    """The message about an invalid address is short and has no invisible characters."""
+    """The message about an invalid address is short and contains no invisible characters."""
     with pytest.raises(InvalidAddress) as caught:
         address(typed)
     said = str(caught.value)
@@ -143,7 +143,7 @@ def test_an_invalid_address_is_refused(typed: str) -> None:
 
 @given(st.text(max_size=400))
 def test_any_text_is_taken_or_refused(typed: str) -> None:
-    """Any text that is accepted as an address is lower-case ASCII with one @ and without markup."""
+    """Any accepted address or domain is normalized to lower-case ASCII without markup."""
     for read in (address, domain):
         try:
             key = read(typed)

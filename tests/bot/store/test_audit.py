@@ -35,7 +35,7 @@ def filled(database: Database, clock: Clock, count: int) -> list[audit.AuditRow]
 
 
 def test_rows_are_kept_as_written(database: Database, clock: Clock) -> None:
-    """Rows are numbered from one, linked by hashes, and can be read in pages or by request."""
+    """Rows are numbered from 1, linked by hashes, and can be read in pages or for one request."""
     assert database.read(audit.verify) == audit.Verified(0, audit.START)
     first, second = filled(database, clock, 2)
     assert database.read(audit.rows) == [first, second]
@@ -209,7 +209,7 @@ def test_tampering_is_found(unprotected: Database, tamper: Callable[[Rows], Rows
 def test_a_changed_head_or_type_is_found(
     unprotected: Database, statement: str, seq: int, *, sqlite_only: bool
 ) -> None:
-    """A changed head of the chain, or a value of another type, is detected."""
+    """A change to the chain's head, or to the type of a value, is detected."""
     if sqlite_only and not unprotected.is_sqlite:
         pytest.skip("PostgreSQL checks the types")
     unprotected.write(lambda c: c.execute(text(statement)))
@@ -239,7 +239,7 @@ def test_a_rewritten_chain_is_found_by_the_streamed_lines(
 
 
 def test_streamed_lines_are_compared(unprotected: Database) -> None:
-    """Streamed lines may start late, repeat or lag behind, but not be changed or missing."""
+    """Streamed lines may start late, repeat or lag. Changed or missing lines are detected."""
     lines: list[str] = []
     audit.stream(unprotected, lines.append)
 

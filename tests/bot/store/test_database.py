@@ -48,7 +48,7 @@ def checked(url: str) -> None:
 
 
 def test_an_empty_database_is_migrated(empty_url: str) -> None:
-    """The check of an empty database names the command to run, which can be run repeatedly."""
+    """The check of an empty database names the migration command, which can be run repeatedly."""
     with pytest.raises(DatabaseError, match="run postroom-bot migrate"):
         checked(empty_url)
     migrate(empty_url)
@@ -62,7 +62,7 @@ def test_an_empty_database_is_migrated(empty_url: str) -> None:
 def test_another_schema_is_migrated_or_left_alone(
     database: Database, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An older schema is migrated with its rows, and a newer one is left unchanged."""
+    """An older schema is migrated together with its rows. A newer schema is left unchanged."""
     database.write(lambda c: duplicates.record_new(c, "kept", at=START))
     (place,) = migrations.__path__
     head = ScriptDirectory(place).get_current_head()
@@ -82,7 +82,7 @@ def test_another_schema_is_migrated_or_left_alone(
 
 
 def test_a_database_of_the_first_release_keeps_its_ends(empty_url: str) -> None:
-    """After a database of the first release is migrated, an alias keeps its last day."""
+    """An alias keeps its last day when a database of the first release is migrated."""
     texts = ("rule", "digest", "policy_digest", "shown", "told", "trouble", "result", "reason")
     values: dict[str, Any] = {
         **dict.fromkeys(texts, ""),
@@ -116,7 +116,7 @@ def test_a_database_of_the_first_release_keeps_its_ends(empty_url: str) -> None:
 
 
 def test_migrations_make_the_tables_known_here(database: Database) -> None:
-    """Migrations create the columns and indexes that the code describes."""
+    """Migrations create the columns and indexes that the code defines."""
 
     def differences(connection: Connection) -> list[object]:
         options = {"compare_type": True}
@@ -158,7 +158,7 @@ def test_a_migration_that_fails_leaves_nothing(empty_url: str) -> None:
 def test_a_sqlite_file_is_private(
     tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only the owner can read an SQLite file, and a path and a URL name the same file."""
+    """Only the owner can read an SQLite file, whether the setting is a path or a URL."""
     path = tmp_path / "a.sqlite"
     path.touch(0o644)
     migrate(url.format(tmp_path))
@@ -196,7 +196,7 @@ def test_an_unusable_database_is_reported_in_one_line(tmp_path: Path) -> None:
 def test_writers_of_a_file_take_turns(
     sqlite_template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A second writer of an SQLite file waits for the first one, up to a limit.
+    """A second writer of an SQLite file waits for the first writer, up to a time limit.
 
     SQLite's own waiting is disabled here, so a writer that does not wait its turn fails.
     """

@@ -69,7 +69,7 @@ def claimed(database: Database, clock: Clock, owner: str = "w1", **options: Any)
 
 
 def sure(request: Request | None) -> Request:
-    """Return a request that must not be None."""
+    """Return a request after checking that it is not None."""
     assert request is not None
     return request
 
@@ -114,7 +114,7 @@ def test_everything_is_kept(database: Database, clock: Clock) -> None:
 def test_an_id_is_unambiguous(
     database: Database, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Request IDs have no confusable letters, are found in any spelling, and never run out."""
+    """Request IDs contain no confusable letters, are found in any spelling, and never run out."""
     made = added(database, clock)
     code = made.id.removeprefix("R-")
     assert len(code) == ID_LENGTH
@@ -127,7 +127,7 @@ def test_an_id_is_unambiguous(
 
 
 def test_the_most_overdue_is_claimed_first(database: Database, clock: Clock) -> None:
-    """Due requests are claimed once each, the most overdue first, and others only by ID."""
+    """Due requests are claimed once, the most overdue first. Other requests are claimed by ID."""
     late = added(database, clock, due_at=clock() - MINUTE)
     later = added(database, clock, due_at=clock() - 2 * MINUTE)
     future = added(database, clock, due_at=clock() + MINUTE)
@@ -139,7 +139,7 @@ def test_the_most_overdue_is_claimed_first(database: Database, clock: Clock) -> 
 
 @pytest.mark.parametrize("owner", ["w1", "w2"])
 def test_an_expired_lease_is_free(database: Database, clock: Clock, owner: str) -> None:
-    """A request with an expired lease can be claimed, and its former holder can't write to it."""
+    """A request with an expired lease can be claimed. Its former holder can't write to it."""
     added(database, clock)
     first = sure(claimed(database, clock, "w1"))
     clock.advance(9 * MINUTE)
@@ -186,7 +186,7 @@ def test_the_earlier_of_a_release_and_a_poke_counts(
 
 
 def test_a_state_is_followed_only_as_the_model_says(database: Database, clock: Clock) -> None:
-    """Only transitions that the model allows are possible, and a final state records its time."""
+    """Only transitions that the model allows are possible. A final state's time is recorded."""
     for state, to in itertools.product(State, State):
         made = added(database, clock, state=state)
         step = partial(requests.transition, request=made, to=to, at=clock(), result=SHOWN)
@@ -238,7 +238,7 @@ def test_each_request_is_claimed_by_one_of_many_workers(
 
 
 def test_requests_are_found(database: Database, clock: Clock) -> None:
-    """Requests are found by requester, by state, by time and by their target."""
+    """Requests are found by requester, state, time and target."""
     made = []
     for state in (State.PENDING, State.DONE, State.NEW):
         made.append(added(database, clock, state=state).id)
@@ -284,7 +284,7 @@ def test_one_of_many_threads_moves_a_request(database: Database, clock: Clock) -
 
 
 def test_only_the_first_delivery_counts(database: Database, clock: Clock) -> None:
-    """A delivery's key counts as new once, until it is purged or its transaction is rolled back."""
+    """A delivery's key is new only once, unless it is purged or its transaction is rolled back."""
 
     def first(key: str) -> bool:
         return database.write(lambda c: duplicates.record_new(c, key, at=clock()))
@@ -337,7 +337,7 @@ def test_a_mailbox_lock_has_one_holder(database: Database, clock: Clock) -> None
 
 
 def test_a_changed_address_is_recorded_with_its_time(database: Database, clock: Clock) -> None:
-    """Each change of a person's address is recorded with its time, except the first address."""
+    """Each change to a person's address is recorded with its time, but the first address is not."""
     begin = clock()
     assert database.read(lambda c: slack_emails.last_recorded(c, "U1")) is None
     for _ in range(2):
@@ -425,7 +425,7 @@ def kept(database: Database, vote: Vote) -> list[Vote]:
 
 
 def test_a_person_votes_once(database: Database, clock: Clock, cast: Cast) -> None:
-    """A person votes once per request, and can only replace a refused vote."""
+    """A person can vote once per request, and can replace only a refused vote."""
     vote = cast(at=clock.advance(minutes=1))
     first = cast("U3", at=clock.advance(minutes=-1), mailbox=BOB, groups=("a", "b"), approves=False)
     assert kept(database, vote) == [first, vote]
@@ -443,7 +443,7 @@ def test_a_person_votes_once(database: Database, clock: Clock, cast: Cast) -> No
 
 
 def test_a_vote_is_settled_once(database: Database, clock: Clock, cast: Cast) -> None:
-    """Settling a vote raises LeaseLost if it was settled or replaced in the meantime."""
+    """Settling a vote raises LeaseLost if the vote was settled or replaced in the meantime."""
     vote = cast()
     settled(database, vote, VoteState.REFUSED)
     with pytest.raises(LeaseLost):
@@ -455,7 +455,7 @@ def test_a_vote_is_settled_once(database: Database, clock: Clock, cast: Cast) ->
 
 
 def test_one_mailbox_approves_once(database: Database, cast: Cast) -> None:
-    """A mailbox counts as one approval, and a second one is refused within the same transaction."""
+    """A mailbox counts as one approval. A second approval is refused in the same transaction."""
     first, second = cast("U2"), cast("U3")
     settled(database, first, VoteState.COUNTED, mailbox=BOB)
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""An ordinary request, hostile requests, and checks of what Slack accepts."""
+"""Ordinary and hostile requests, and checks that Slack would accept a payload."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MAILBOX, ADDRESS = "alice@example.com", "sales@example.com"
 PASSWORD = Change(Action.PASSWORD, "bob@example.com")
 PERSON = Person(ALICE, "T0HOME", "Alice", mailbox=MAILBOX)
 
-#: Markup that no input may add to a message of the bot.
+#: Markup that no input may add to the bot's messages.
 CALLS = ("<!here", "<!channel", "<!everyone", "<!subteam", "<@U0EVIL", "<https://evil")
 HOSTILE = (
     "<!here> and <!channel>",
@@ -63,7 +63,7 @@ _REQUEST = Request(
 
 
 def request(state: State = State.PENDING, **changes: Any) -> Request:
-    """Return a request in a state, with changes. Requests that have ended did so at 13:22 UTC."""
+    """Return a request with these changes. It ended at 13:22 UTC, unless it is new or pending."""
     ended = None if state in (State.NEW, State.PENDING) else NOON.replace(hour=13, minute=22)
     return replace(_REQUEST, **{"state": state, "closed_at": ended, **changes})
 
@@ -74,14 +74,14 @@ def legacy(text: str) -> Reason:
 
 
 def vote(voter: str, *, approves: bool = True, minutes: int = 0, **changes: Any) -> Vote:
-    """Return a counted vote that was cast a number of minutes after noon."""
+    """Return a counted vote that was cast this many minutes after noon."""
     at = NOON + timedelta(minutes=minutes)
     made = Vote("R-7K2M", voter, "T0HOME", approves, VoteState.COUNTED, at, CARD)
     return replace(made, **changes)
 
 
 def hostile_requests() -> Iterator[tuple[str, Request, list[Vote]]]:
-    """Yield requests of every state and action, with a hostile text in every field, and votes."""
+    """Yield requests of every state and action, with votes, and with hostile text in all fields."""
     hostile = itertools.cycle(HOSTILE)
     for state, action in itertools.product(State, Action):
         text = next(hostile)
@@ -117,7 +117,7 @@ def check(payload: Message | Mapping[str, Any]) -> None:
     assert problems(payload) == []
     for text in strings(payload._asdict() if isinstance(payload, Message) else payload):
         assert not any(call in text for call in CALLS), text
-        # Slack accepts JSON as UTF-8.
+        # Check that the text can be encoded as UTF-8, as Slack requires.
         text.encode()
     for button in buttons(payload):
         assert button["accessibility_label"]

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What users type in commands and forms, the other modals, and the manifest."""
+"""Commands and forms, as users fill them in, the other modals, and the manifest."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def errors(form: str, **typed: str | None) -> dict[str, str]:
 
 
 def test_every_form_is_accepted_and_has_the_fields_of_its_errors() -> None:
-    """Slack accepts every form, and each form has the fields in which its errors appear."""
+    """Slack accepts every form, and each form contains the fields at which its errors are shown."""
     for form in modals.FORMS:
         view = modals.form(form)
         check(view)
@@ -59,7 +59,7 @@ def test_every_form_is_accepted_and_has_the_fields_of_its_errors() -> None:
 
 
 def test_a_form_is_read_as_a_request() -> None:
-    """A form with or without its optional fields is read as a request."""
+    """A form is read as a request, whether or not its optional fields are filled in."""
     typed = {"target": " Sales@Example.com ", "mailbox": ALICE, "justification": "the\nfair"}
     change = modals.read_form("alias_add", sent(**typed, last_day="2027-01-31"))
     more: dict[str, Any] = {
@@ -78,7 +78,7 @@ def test_a_form_is_read_as_a_request() -> None:
 
 
 def test_all_errors_are_shown_at_their_fields() -> None:
-    """All errors are shown at their fields, without markup, which Slack does not render there."""
+    """All errors are shown at their fields as plain text, because Slack renders no markup there."""
     assert errors("alias_add").keys() == {"target"}
     typed = {"target": "sales", "mailbox": "<@U1>", "last_day": "soon", "justification": "x" * 201}
     found = errors("alias_add", **typed)
@@ -190,7 +190,7 @@ UNDERSTOOD: list[tuple[str, parser.Command]] = [
 
 @pytest.mark.parametrize(("text", "command"), UNDERSTOOD)
 def test_a_command_is_understood(text: str, command: parser.Command) -> None:
-    """A command is understood in every form in which people type it and Slack sends it."""
+    """A command is understood in every form in which people may type it and Slack may send it."""
     assert parser.parse(text) == command
 
 
@@ -228,7 +228,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("text", "sentence"), REFUSED)
 def test_anything_else_is_refused(text: str, sentence: str) -> None:
-    """Any other command is refused with the reason and the grammar."""
+    """An invalid command is refused with the reason and the grammar."""
     with pytest.raises(parser.InvalidCommand) as refusal:
         parser.parse(text)
     assert sentence in str(refusal.value)
@@ -236,7 +236,7 @@ def test_anything_else_is_refused(text: str, sentence: str) -> None:
 
 
 def test_a_typed_password_is_not_repeated() -> None:
-    """A typed password appears neither in the answer nor in the exception."""
+    """A password in a command appears neither in the answer nor in the exception."""
     for text in (
         "password hunter2hunter2",
         f"password {ALICE} hunter2hunter2",
@@ -252,7 +252,7 @@ def test_a_typed_password_is_not_repeated() -> None:
 
 
 def everything_in(error: BaseException) -> str:
-    """Return everything that an exception and its causes can show."""
+    """Return all text that an exception and its causes can show."""
     chain = [one for one in (error, error.__cause__, error.__context__) if one is not None]
     own = "".join(f"{one} {one!r} {one.args!r} {vars(one)!r}" for one in chain)
     return own + "".join(traceback.format_exception_only(error))
@@ -268,7 +268,7 @@ starts = [*(one.words for one in parser.ENTRIES), *(one.example for one in parse
     st.lists(texts | st.sampled_from(["to", "until", "from", "because", SALES]), max_size=6),
 )
 def test_any_text_is_a_command_or_a_refusal_without_secrets(start: str, words: list[str]) -> None:
-    """Any text is either a command or refused, without repeating a word that may be a password."""
+    """Any text is a command or is refused, and a refusal repeats no word that may be a password."""
     said = ""
     try:
         command = parser.parse(" ".join([start, SECRET, *words]))

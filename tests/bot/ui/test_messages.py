@@ -39,7 +39,7 @@ def record(text: str, value: str, **more: object) -> dict[str, object]:
 
 
 def test_hostile_requests_are_shown_as_text() -> None:
-    """Hostile text stays text in all messages and views, in every state and for every action."""
+    """Hostile text stays plain text in all messages and views, in every state and action."""
     for text, made, votes in samples.hostile_requests():
         check(card(made, votes))
         check(request_messages.received(made))
@@ -106,7 +106,7 @@ def test_a_pending_card_has_all_that_approvers_need() -> None:
 
 
 def test_other_cards_have_no_buttons() -> None:
-    """Cards in other states have no buttons and show the end time and the result."""
+    """A card that is not pending has no buttons. A final card shows the end time and result."""
     for state in (State.NEW, State.EXECUTING, State.DONE, State.DENIED, State.CANCELLED):
         shown = card(request(state, result=samples.legacy("`x` works.")), [])
         assert presses(shown) == []
@@ -116,7 +116,7 @@ def test_other_cards_have_no_buttons() -> None:
 
 
 def test_notices_name_the_request() -> None:
-    """Each notice shows the request's ID and change, and the audit notice also the votes."""
+    """Each notice shows the request's ID and change. The audit notice also shows the votes."""
     done, votes = request(State.DONE), [vote(BOB), vote(CAROL, minutes=1)]
     audit = request_messages.change_notice(done, votes).text
     for part in ("by <@U0ALICE>", "Approved by <@U0BOB> (1 of 2)", "2026-11-21 13:22", "aliases"):
@@ -188,7 +188,7 @@ def test_notices_show_the_next_step_and_what_is_in_the_way() -> None:
 
 
 def test_the_home_tab_shows_the_mailbox_and_the_requests() -> None:
-    """The Home tab shows the mailbox and the requests, but a blocked user sees nothing else."""
+    """The Home tab shows the mailbox and the requests, or the reason why the user is blocked."""
     mine = [request(), request(State.EXECUTING, id="R-2222")]
     view = home_tab(PERSON, ["b@example.com", "a@example.com"], mine, [request(id="R-3333")])
     text = seen(view)
@@ -206,7 +206,7 @@ def test_the_home_tab_shows_the_mailbox_and_the_requests() -> None:
 
 
 def test_lists_are_sorted_and_complete() -> None:
-    """Lists are sorted and complete, and a sentence replaces an empty list."""
+    """Lists are sorted and complete, and an empty list is replaced with a sentence."""
     text = lists.command_list().text
     assert all(f"`/email {entry.usage}` {entry.summary}" in text for entry in ENTRIES)
     lines = lists.alias_list(MAILBOX, ["b@x.y", "a@x.y"]).text.splitlines()

@@ -21,7 +21,7 @@ from postroom_bot.domain import Reason
 from postroom_bot.ui.reason_texts import TEXTS, plain_reason_text, reason_text
 
 APPROVED = Path(__file__).parents[1] / "messages.approved.txt"
-#: Stored by a migration.
+#: The codes of reasons that a migration stores.
 MIGRATED = {"legacy"}
 RAISING = {
     "Reason",
@@ -65,7 +65,7 @@ def _sample(code: str) -> Reason:
 
 
 def _codes(node: ast.expr) -> Iterator[str]:
-    """Yield the codes in an argument."""
+    """Yield the reason codes in an argument."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         yield node.value
     elif isinstance(node, ast.IfExp):
@@ -76,7 +76,7 @@ def _codes(node: ast.expr) -> Iterator[str]:
 
 
 def _used() -> set[str]:
-    """Return the codes that the bot's modules use."""
+    """Return the reason codes that the bot's modules use."""
     found = {"mail.unavailable"}
     (place,) = postroom_bot.__path__
     for path in Path(place).rglob("*.py"):
@@ -94,7 +94,7 @@ def test_every_code_has_a_text_and_every_text_is_used() -> None:
 
 
 def test_the_texts_are_approved() -> None:
-    """The texts that the bot sends are those in the approved file."""
+    """The texts that the bot sends match the approved file."""
     lines = "".join(f"{code}\n    {reason_text(_sample(code))}\n" for code in sorted(TEXTS))
     if os.environ.get("APPROVE"):
         APPROVED.write_text(lines, encoding="utf-8")
@@ -116,7 +116,7 @@ def test_parameters_are_escaped(hostile: str) -> None:
 
 
 def test_texts_for_places_without_markup() -> None:
-    """Texts for places without markup have no backticks or entities, and times in UTC."""
+    """Texts for places without markup contain no backticks or entities, and show times in UTC."""
     assert plain_reason_text(_sample("policy.deny")) == "A sentence with code & <b>."
     assert "2026-11-21 12:00 UTC." in plain_reason_text(_sample("mailbox.changed"))
     assert reason_text(Reason("of.later", {"a": "<!here>"})) == "`of.later {'a': '&lt;!here&gt;'}`"

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fixtures with the bot's workflow, both kinds of databases, the service and a Slack workspace."""
+"""Fixtures for the bot's workflow: each kind of database, the service and a Slack workspace."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from postroom_common.database import Database
 
 @pytest.fixture
 def api(service: RunningService) -> Iterator[Api]:
-    """Provide API access to a tenant that has example.com and everyone's mailbox."""
+    """Provide API access to a tenant with the domain example.com and a mailbox for each person."""
     with staffed(service) as api:
         yield api
 
 
 @pytest.fixture
 def mail(service: RunningService, api: Api) -> Iterator[Mail]:
-    """Provide an executor for that tenant."""
+    """Provide an executor for the tenant of the `api` fixture."""
     mail = Mail(service.url, SecretStr(service.token), verify_delay=0.02)
     yield mail
     mail.close()
@@ -49,5 +49,5 @@ def slack(clock: Clock) -> Iterator[Workspace]:
 def office(
     slack: Workspace, api: Api, mail: Mail, database: Database, clock: Clock, tmp_path: Path
 ) -> Office:
-    """Provide the bot's workflow with all of its counterparts."""
+    """Provide the bot's workflow together with all services that it uses."""
     return open_office(slack, api, mail, database, clock, tmp_path)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The bot's workflow with all of its counterparts, and shortcuts for what people do."""
+"""The bot's workflow, the services that it uses, and shortcuts for people's actions."""
 
 from __future__ import annotations
 
@@ -79,17 +79,17 @@ class Office:
 
     @property
     def submissions(self) -> Submissions:
-        """The submissions of requests and votes."""
+        """The part of the workflow that accepts requests and votes."""
         return Submissions(self.deps.database, self.clock, self.deps.workspace, zone=self.deps.zone)
 
     @property
     def lookups(self) -> Lookups:
-        """The answers to queries."""
+        """The part of the workflow that answers queries."""
         return Lookups(self.deps)
 
     @property
     def passwords(self) -> Passwords:
-        """The creation of passwords."""
+        """The part of the workflow that creates passwords."""
         return Passwords(self.deps)
 
     def key(self) -> str:
@@ -105,20 +105,20 @@ class Office:
         raise AssertionError("there is no end to what is due")
 
     def ask(self, who: str = "alice", change: Change | None = None) -> Request:
-        """Submit a change, by default for an alias, and let the worker process the request."""
+        """Submit a change, by default a new alias, and let the worker process the request."""
         made = self.submit(who, change)
         self.work()
         return self.now(made)
 
     def submit(self, who: str = "alice", change: Change | None = None) -> Request:
-        """Submit a change, by default for an alias."""
+        """Submit a change, by default a new alias."""
         change = change or Change(Action.ALIAS_ADD, NEW)
         return self.submissions.submit(
             self.key(), change, self.people[who].id, self.deps.workspace.team
         )
 
     def voted(self) -> Request:
-        """Return a request with an approval that was cast, but not yet counted."""
+        """Return a request with an approval that was cast but has not been counted yet."""
         request = self.ask()
         self.vote("bob", request)
         return request
@@ -126,7 +126,7 @@ class Office:
     def vote(
         self, who: str, request: Request, *, approves: bool = True, card: MessageRef | None = None
     ) -> Reason:
-        """Press a button on a card as a person. The worker has not counted the vote yet."""
+        """Press a button on a card in a person's name. The worker does not count the vote."""
         posted = card or request.card
         assert posted is not None
         world = self.slack.world
@@ -137,7 +137,7 @@ class Office:
         return self.submissions.vote(press)
 
     def approve(self, request: Request, *who: str) -> Request:
-        """Approve as several people in turn, and let the worker process the votes."""
+        """Have several people approve in turn, and let the worker process each vote."""
         for each in who:
             self.vote(each, request)
             self.clock.advance(seconds=1)
@@ -160,7 +160,7 @@ class Office:
         self.work()
 
     def set_policy(self, **changes: Any) -> None:
-        """Put a changed policy into force."""
+        """Apply a policy with these changes."""
         self.policies[0] = Policy.model_validate(
             {**self.policies[0].model_dump(exclude_none=True, exclude_defaults=True), **changes},
             strict=False,
@@ -190,13 +190,13 @@ class Office:
         return set(self.api.get(mailbox).json().get("emails", ()))
 
     def with_(self, **changes: Any) -> Dependencies:
-        """Return the same counterparts with some of them replaced."""
+        """Return the workflow's dependencies, with some of them replaced."""
         return replace(self.deps, **changes)
 
 
 @contextmanager
 def staffed(service: RunningService) -> Iterator[Api]:
-    """Provide API access to a tenant that has example.com and a mailbox for each person."""
+    """Provide API access to a tenant with the domain example.com and a mailbox for each person."""
     wanted = {f"{name}@example.com" for name in NAMES}
     with Api(service.url, service.token) as api:
         there = {one["name"]: one for one in api.listing()}
@@ -217,7 +217,7 @@ def staffed(service: RunningService) -> Iterator[Api]:
 def open_office(
     slack: SlackWorkspace, api: Api, mail: Mail, database: Any, clock: Clock, place: Path
 ) -> Office:
-    """Connect all counterparts."""
+    """Provide the workflow, connected to all services that it uses."""
     people = {name: slack.person(name, email=f"{name}@example.com") for name in NAMES}
     everyone = list(people.values())
     channels = {name: slack.channel(name, *everyone) for name in ("approvals", "audit")}

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""If a worker stops between two steps, another one completes the request with the same result."""
+"""If a worker stops between steps, another worker completes the request with the same result."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_an_address_freed_before_the_crash_is_kept_free_after_it(office: Office)
 
 
 class _Noting(Unready):
-    """An executor that notes the addresses it frees and then waits for a job, like AWX's."""
+    """An executor that, like the AWX executor, notes the addresses it frees and waits for a job."""
 
     def execute(self, request: Request, context: ExecutionContext) -> Outcome:
         """Note the freed address, and report that the job is still running."""
@@ -74,7 +74,7 @@ class _Noting(Unready):
 
 
 def test_an_address_is_kept_free_from_before_the_job_has_ended(office: Office) -> None:
-    """An address is reserved before its job ends, so that nobody else can take it."""
+    """A freed address is reserved before the job ends, so that no other person can take it."""
     office.api.patch(ALICE, emails=[ALICE, NEW])
     removal = office.submit(change=Change(Action.ALIAS_REMOVE, NEW))
     Worker(office.with_(executor=_Noting(retry_after=600))).step()
@@ -98,7 +98,7 @@ def test_the_limit_of_aliases_does_not_stop_what_was_done_before_the_crash(offic
 
 @pytest.mark.parametrize("state", [State.NEW, State.PENDING, State.APPROVED, State.EXECUTING])
 def test_a_lease_that_ran_out_is_taken_over(office: Office, state: State) -> None:
-    """Another worker takes over a request with an expired lease, whatever its state."""
+    """Another worker takes over a request with an expired lease, whatever the request's state."""
     request = office.submit()
     if state is not State.NEW:
         office.work()
@@ -125,7 +125,7 @@ def test_a_lease_that_ran_out_is_taken_over(office: Office, state: State) -> Non
 
 
 def test_a_cancelled_request_is_let_pass(office: Office) -> None:
-    """A worker that holds a request when it is cancelled can't write to it any more."""
+    """If a request is cancelled, a worker that still holds it can no longer write to it."""
     request = office.voted()
     held = claim(office.deps, only=request.id)
     assert held is not None
@@ -176,7 +176,7 @@ def test_tries_have_an_end(office: Office) -> None:
 
 
 def test_a_mistake_in_the_executor_has_an_end_as_well(office: Office) -> None:
-    """A request that always raises an unexpected exception also fails after those attempts."""
+    """If the executor always raises an unexpected exception, the request eventually fails."""
     request = office.voted()
     worker = Worker(office.with_(executor=Unready(error=RuntimeError)))
     for _ in range(2 * execute.MAX_ATTEMPTS):
@@ -190,7 +190,7 @@ def test_a_mistake_in_the_executor_has_an_end_as_well(office: Office) -> None:
 
 
 def test_a_busy_mailbox_is_looked_at_again_soon(office: Office) -> None:
-    """A request for a busy mailbox is retried soon, without counting an attempt."""
+    """A request for a busy mailbox is retried soon, and the attempt is not counted."""
     request = office.voted()
     now = office.clock()
     take, until = mailbox_locks.lock, now + office.deps.lease
@@ -225,7 +225,7 @@ def test_a_removal_at_an_alias_s_end_is_asked_for_once(office: Office) -> None:
 
 
 def test_where_lines_go_may_be_full(office: Office) -> None:
-    """If audit lines can't be written, the other upkeep is done, and they are written later."""
+    """If audit lines can't be written, other upkeep still runs, and the lines are written later."""
     office.ask()
 
     def full(_line: str) -> None:

@@ -82,7 +82,7 @@ def test_what_needs_no_approval_is_done_at_once(office: Office) -> None:
 
 
 def test_a_forwarder_needs_somebody_of_each_group(office: Office) -> None:
-    """A person who is in both approving groups of a forwarder counts for only one of them."""
+    """If two groups must approve a forwarder, a person in both groups counts for only one group."""
     change = Change(Action.FORWARD_ADD, "team@example.com", destinations=(ALICE,))
     request = office.ask(change=change)
     assert office.approve(request, "dora").state is State.PENDING
@@ -93,7 +93,7 @@ def test_a_forwarder_needs_somebody_of_each_group(office: Office) -> None:
 
 
 def test_a_denied_request_ends(office: Office) -> None:
-    """A denied request changes nothing, and the requester is told the reason."""
+    """A denied request changes nothing, and the requester is notified of the reason."""
     request = office.ask()
     office.vote("bob", request, approves=False)
     office.work()
@@ -120,7 +120,7 @@ def test_what_is_not_begun_can_be_cancelled(office: Office, state: State) -> Non
 
 
 def test_a_request_is_cancelled_by_its_requester_only(office: Office) -> None:
-    """Only the requester can cancel a request, which does not exist for other people."""
+    """Only the requester can cancel a request. For other people, the request ID is unknown."""
     request = office.ask()
     bob, alice = office.people["bob"].id, office.people["alice"].id
     assert office.submissions.cancel(office.key(), request.id, bob).code == "request.unknown"
@@ -167,7 +167,7 @@ def test_an_alias_with_an_end_is_removed_by_the_bot(office: Office) -> None:
 
 
 def test_an_end_is_announced_once_and_can_be_extended(office: Office) -> None:
-    """A person is told once that an alias or destination will end, and can extend it."""
+    """A person is notified once before an alias or destination ends, and can extend it."""
     office.api.forwarder(TEAM, [BOB])
     alice, team = office.people["alice"].id, office.deps.workspace.team
     change = Change(Action.FORWARD_ADD, TEAM, destinations=(ALICE,), last_day=date(2026, 12, 1))
@@ -192,7 +192,7 @@ def test_an_end_is_announced_once_and_can_be_extended(office: Office) -> None:
 
 
 def test_an_alias_without_an_end_is_given_none(office: Office) -> None:
-    """An existing alias without an end is not given one by a request for the same alias."""
+    """A request for an existing alias that has no end date does not give the alias an end date."""
     office.api.patch(ALICE, emails=[ALICE, NEW])
     refused = office.ask(change=Change(Action.ALIAS_ADD, NEW, last_day=date(2026, 11, 23)))
     assert (refused.state, refused.result) == (State.REFUSED, Reason("end.none", {"address": NEW}))
@@ -222,20 +222,20 @@ def test_the_same_wish_is_one_request(office: Office) -> None:
     assert office.submissions.submit("once", change, alice, team).id == first.id
     with pytest.raises(UserError, match=first.id):
         office.ask(change=Change(Action.ALIAS_ADD, NEW, ALICE))
-    # Without a mailbox in the request, the worker has to determine it first.
+    # If the request names no mailbox, the worker has to determine the mailbox first.
     unnamed = office.ask(change=change)
     assert unnamed.state is State.REFUSED
     assert unnamed.result == Reason("request.duplicate", {"request": first.id})
 
 
 def test_somebody_of_another_workspace_gets_nowhere(office: Office) -> None:
-    """A person of another workspace is turned away before anything is stored."""
+    """A person from another workspace is refused before anything is stored."""
     with pytest.raises(UserError, match=r"person\.elsewhere"):
         office.submissions.submit("key", Change(Action.ALIAS_ADD, NEW), "U0", "T0000ELSE")
 
 
 def test_in_an_organisation_the_account_tells_who_belongs_here(office: Office) -> None:
-    """In a Slack organisation, the worker checks a person's account for the workspace."""
+    """In a Slack organisation, the worker checks whether a person's account is in the workspace."""
     ours = replace(office.deps.workspace, enterprise="E0000ORGA")
     submissions = Submissions(office.deps.database, office.clock, ours)
     mallory = office.slack.person("mallory", email="mallory@example.com", team="T0000ELSE")
@@ -307,7 +307,7 @@ def test_what_is_so_of_others_is_told_to_approvers_alone(office: Office, change:
 
 
 def test_another_end_is_something_to_do(office: Office) -> None:
-    """A new end date, or its removal, is a change, but the same end date is not."""
+    """Setting a new end date or removing it is a change, but setting the same end date is not."""
     first, later = date(2026, 11, 23), date(2026, 11, 25)
     for end in (first, later, None):
         change = Change(Action.ALIAS_ADD, NEW, last_day=end)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""New passwords: who may create them and when, and that they are not stored anywhere."""
+"""Tests of new passwords: who can create them, when, and that the bot never stores them."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_the_owner_makes_what_was_approved_for_another(office: Office) -> None:
 
 
 def test_an_approved_password_is_looked_at_again(office: Office) -> None:
-    """If the requester's account was deactivated since the approval, no password is created."""
+    """If the requester's account was deactivated after the approval, no password is created."""
     request = _approved(office)
     office.slack.change_user(office.people["alice"], announce=False, deleted=True)
     with pytest.raises(UserError, match=r"request\.requester_changed"):
@@ -132,7 +132,7 @@ def test_an_offer_that_nobody_takes_expires(office: Office) -> None:
 
 @pytest.mark.parametrize("change", [{"deleted": True}, {"email": "zoe@example.com"}])
 def test_a_changed_account_gets_none(office: Office, change: dict[str, Any]) -> None:
-    """A person whose account has changed is refused at the offer and at the press of the button."""
+    """A person whose account has changed can neither open the offer nor press its button."""
     alice, team = office.people["alice"].id, office.deps.workspace.team
     office.passwords.offer(alice, team)
     office.slack.change_user(office.people["alice"], announce=False, **change)

@@ -99,7 +99,7 @@ def test_a_change_after_the_decision_stops_it_too(
 
 
 def test_a_policy_that_says_the_same_by_another_rule_stops_nothing(office: Office) -> None:
-    """A changed policy does not stop a request if it decides the same by another rule."""
+    """A changed policy does not stop a request if another rule makes the same decision."""
     request = office.ask()
     rule = {"name": "new-ones", "actions": ["alias.add"], "approvals": {"admins": 1}}
     office.set_policy(rules=[rule], limits={"open_requests": 1})
@@ -107,7 +107,7 @@ def test_a_policy_that_says_the_same_by_another_rule_stops_nothing(office: Offic
 
 
 def test_an_address_that_was_taken_meanwhile_fails(office: Office) -> None:
-    """A request fails if its address was taken in the meantime, without naming the new owner."""
+    """If an address was taken in the meantime, the request fails without naming the new owner."""
     request = office.ask()
     office.api.patch("erin@example.com", emails=["erin@example.com", NEW])
     failed = office.approve(request, "bob")
@@ -199,7 +199,7 @@ def _forge(office: Office, request: Request, who: str, state: VoteState) -> None
 
 @pytest.mark.parametrize("who", ["erin", "bob"])
 def test_a_forged_approval_stops_the_request(office: Office, who: str) -> None:
-    """A forged approval by the requester, or by a person who is no approver, stops the request."""
+    """A forged approval, by the requester or a person who is not an approver, stops the request."""
     change = Change(Action.FORWARD_ADD, "team@example.com", destinations=(ALICE,))
     request = office.ask("bob", change)
     _forge(office, request, who, VoteState.COUNTED)
@@ -217,7 +217,7 @@ def test_the_requesters_vote_is_refused_when_it_is_judged(office: Office) -> Non
 
 
 def test_the_bot_s_own_removal_is_compared_with_its_digest(office: Office) -> None:
-    """A forged removal request of the bot's own is not executed, because its digest is wrong."""
+    """A forged removal request in the bot's name is not executed, because its digest is wrong."""
     office.api.mailbox("zoe@example.com", "zz@example.com")
     change = Change(Action.ALIAS_REMOVE, "zz@example.com", "zoe@example.com")
     at = office.clock()

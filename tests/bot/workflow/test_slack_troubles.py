@@ -19,7 +19,7 @@ READING = ("users:read", "users:read.email", "usergroups:read")
 
 
 def _errors(office: Office, where: str) -> float:
-    """Return the number of counted errors of a kind."""
+    """Return the number of errors of a kind, as shown in the metrics."""
     value = office.deps.metrics.registry.get_sample_value(
         "postroom_bot_errors_total", {"where": where}
     )
@@ -27,7 +27,7 @@ def _errors(office: Office, where: str) -> float:
 
 
 def _settle(office: Office, request: Request, state: State) -> None:
-    """Advance the time until a request has a state and everyone was notified."""
+    """Advance the time until a request has reached a state and everyone has been notified."""
     for _ in range(20):
         office.pass_time(minutes=1)
     assert office.now(request).state is state
@@ -116,7 +116,7 @@ def test_a_bot_without_its_scopes_waits_for_the_operator(office: Office) -> None
 
 
 def test_what_slack_does_not_take_for_days_is_left_untold(office: Office) -> None:
-    """The bot stops trying to notify people after several days without Slack."""
+    """The bot stops trying to notify people after Slack has failed for several days."""
     request = office.ask()
     office.submissions.cancel(office.key(), request.id, office.people["alice"].id)
     with office.slack.down():
@@ -136,7 +136,7 @@ def test_a_request_that_nobody_could_look_at_in_time_fails(office: Office) -> No
 
 
 def test_a_refused_vote_is_told_before_it_is_written_off(office: Office) -> None:
-    """A refused vote is processed again until its voter can be notified."""
+    """A refused vote is processed again until the voter can be notified."""
     request = office.ask()
     office.vote("erin", request)
     office.slack.faults.fail("conversations.open", times=1)
@@ -147,7 +147,7 @@ def test_a_refused_vote_is_told_before_it_is_written_off(office: Office) -> None
 
 
 def test_a_lost_answer_makes_a_second_card_and_the_first_one_is_dead(office: Office) -> None:
-    """If Slack's response is lost, a second card replaces the first one, which can't be used."""
+    """If Slack's response is lost, a second card is posted, and the first card can't be used."""
     office.slack.faults.lose_answer("chat.postMessage")
     request = office.ask()
     office.pass_time(minutes=1)

@@ -23,7 +23,7 @@ from postroom_common.database import Database, DatabaseError
 
 
 class _Now(Clock):
-    """The real time, because threads wait for it."""
+    """A clock that shows the real time, because threads wait in real time."""
 
     def __call__(self) -> datetime:
         """Return the current time."""
@@ -32,7 +32,7 @@ class _Now(Clock):
 
 @pytest.fixture
 def clock() -> Clock:
-    """Provide the real time."""
+    """Provide a clock that shows the real time."""
     return _Now()
 
 
@@ -87,7 +87,7 @@ def test_two_workers_do_everything_once(office: Office) -> None:
 
 
 def test_a_worker_that_stops_ends_what_it_has_begun(office: Office) -> None:
-    """A worker that is stopped finishes the request it holds, and leaves the others."""
+    """A worker that is stopped finishes the request that it holds, and starts no other request."""
     _automatic(office)
     begun, go_on = threading.Event(), threading.Event()
 

@@ -85,14 +85,14 @@ def test_a_press_that_is_delivered_twice_is_one_vote(office: Office) -> None:
 
 
 def test_a_button_of_another_message_does_nothing(office: Office) -> None:
-    """Only buttons on the card that the bot posted for a request can vote on it."""
+    """A vote counts only if its button is on the card that the bot posted for the request."""
     request = office.ask()
     for card in (
         MessageRef("C00000000", "1.000001"),
         MessageRef(office.channels["approvals"], "1.0"),
     ):
         assert office.vote("bob", request, card=card).code == "vote.wrong_card"
-    # A repeated delivery gets the same answer.
+    # A repeated delivery of the press gets the same answer.
     press = ("press", "R-2222", office.people["bob"].id, office.deps.workspace.team)
     more = (True, card, office.deps.workspace.app)
     pressed = ButtonPress(*press, *more)
@@ -114,7 +114,7 @@ def test_a_button_of_another_app_or_workspace_does_nothing(office: Office) -> No
 
 
 def test_only_members_of_the_groups_have_a_vote(office: Office) -> None:
-    """Only members of the approving groups can vote, and other people are told who can."""
+    """Only members of the approving groups can vote. Other people are told which groups can."""
     request = office.ask()
     office.approve(request, "erin")
     assert "Only members of `admins`" in office.told("erin")[-1]
@@ -125,7 +125,7 @@ def test_only_members_of_the_groups_have_a_vote(office: Office) -> None:
 
 
 def test_who_has_left_the_group_or_the_company_has_no_vote(office: Office) -> None:
-    """A voter's group and account count as they are when the vote is counted."""
+    """A vote counts only if the voter's group and account allow it when votes are counted."""
     request = office.voted()
     office.slack.set_usergroup(office.usergroups["admins"], office.people["carol"])
     office.vote("carol", request)
@@ -135,7 +135,7 @@ def test_who_has_left_the_group_or_the_company_has_no_vote(office: Office) -> No
 
 
 def test_a_vote_after_the_end_does_not_count(office: Office) -> None:
-    """A vote after the end of a request does not count, but an earlier one does."""
+    """A vote that was cast after the end of a request does not count, but an earlier vote does."""
     late, early = office.ask(), office.ask("erin", Change(Action.ALIAS_ADD, "x@example.com"))
     office.vote("bob", early)
     office.clock.advance(days=1)
@@ -148,7 +148,7 @@ def test_a_vote_after_the_end_does_not_count(office: Office) -> None:
 
 
 def test_an_ended_request_takes_no_votes(office: Office) -> None:
-    """Votes on an ended request are refused, and the voter is told how it ended."""
+    """Votes on an ended request are refused, and the voter is told how the request ended."""
     request = office.ask()
     office.approve(request, "bob")
     assert office.vote("carol", request).params["state"] == "done"
@@ -219,7 +219,7 @@ def test_guests_and_outsiders_see_nothing(office: Office, lookups: Lookups) -> N
 
 
 def test_who_does_not_answer_is_told(office: Office, lookups: Lookups) -> None:
-    """If Slack or the mail service does not respond, the person gets a sentence that says so."""
+    """If Slack or the mail service does not respond, the person gets a message that says so."""
     with office.slack.down(), pytest.raises(UserError, match=r"slack\.unavailable"):
         lookups.aliases(*_as(office, "alice"))
     mail = Mail("http://127.0.0.1:9", SecretStr("none"), timeout=0.5)
@@ -255,6 +255,6 @@ def test_who_does_not_answer_is_told(office: Office, lookups: Lookups) -> None:
 def test_each_approval_counts_for_one_group(
     quorum: dict[str, int], voters: str, is_met: bool
 ) -> None:
-    """Each approval counts for one group, and a quorum is met if every group has enough of them."""
+    """Each approval counts for one group. A quorum is met if every group has enough approvals."""
     members = [frozenset(one) for one in voters.split()]
     assert quorum_met([Quorum(*one) for one in quorum.items()], members) is is_met

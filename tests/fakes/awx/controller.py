@@ -40,23 +40,23 @@ from .kinds import (
 )
 from .web import DENIED, NOT_FOUND, PREFIX, Answer, Refused, Request, page_of, serving
 
-#: The default of AWX's setting ACCESS_TOKEN_EXPIRE_SECONDS: a thousand years.
+#: The default of AWX's ACCESS_TOKEN_EXPIRE_SECONDS setting: a thousand years.
 TOKEN_SECONDS = 31_536_000_000.0
 
 
 @dataclass
 class Controller:
-    """The controller. No two resources have the same ID, even if they are of different kinds.
+    """A fake AWX controller. No two resources have the same ID, even if their kinds differ.
 
     :param token: the token of the superuser `admin`
-    :param tokens: the IDs of users by token
-    :param grants: each created token and its expiry, by ID
+    :param tokens: the user IDs, keyed by token
+    :param grants: each created token and its expiry, keyed by ID
     :param token_seconds: the lifetime of tokens in seconds
     :param written: the method, path and body of each request that is not a GET
-    :param rows: the fields of resources by kind and ID, with secrets in plain text
-    :param links: the IDs of associated resources, by ID and association
-    :param surveys: the surveys by template ID
-    :param playbooks: the playbooks in each repository or folder, by URL or local path
+    :param rows: the fields of resources, keyed by kind and ID, with secrets in plain text
+    :param links: the IDs of associated resources, keyed by ID and association
+    :param surveys: the surveys, keyed by template ID
+    :param playbooks: the playbooks in each repository or directory, keyed by URL or local path
     """
 
     jobs: Awx
@@ -85,7 +85,7 @@ class Controller:
         return sorted(name_of(row) for row in self.rows[kind].values())
 
     def named(self, kind: str, name: str) -> Row:
-        """Return the only resource with a name."""
+        """Return the only resource with this name."""
         (row,) = (row for row in self.rows[kind].values() if name_of(row) == name)
         return row
 
@@ -195,13 +195,13 @@ class Controller:
         )
 
     def _all_of(self, kind: str) -> list[tuple[str, Row]]:
-        """Return the resources of a kind by ID, each with its own kind."""
+        """Return the resources of a kind, sorted by ID, each with its concrete kind."""
         kinds = UNIFIED if kind == "unified_job_templates" else (kind,)
         found = [(one, row) for one in kinds for row in self.rows[one].values()]
         return sorted(found, key=lambda pair: pair[1]["id"])
 
     def _fits(self, row: Row, query: Mapping[str, str]) -> bool:
-        """Return whether a resource matches a query, whose filters may follow one reference."""
+        """Return whether a resource matches a query. Each filter may follow one reference."""
         for key in query.keys() - {"page", "page_size"}:
             name, _joint, below = key.partition("__")
             value = row.get(name)
@@ -223,8 +223,7 @@ class Controller:
             self._check(kind, changed)
             row.update(changed)
         elif request.method == "DELETE" and kind == "inventories":
-            # AWX deletes the resource in the background. Here, it is deleted after one more list
-            # request.
+            # AWX deletes in the background. Here, the deletion follows after one more list request.
             row["pending_deletion"] = True
             return 202, None
         elif request.method == "DELETE":
@@ -238,7 +237,7 @@ class Controller:
             self._delete(kind, row["id"])
 
     def _delete(self, kind: str, number: int) -> None:
-        """Delete a resource together with a workflow's nodes or an inventory's sources."""
+        """Delete a resource, including the nodes of a workflow or the sources of an inventory."""
         del self.rows[kind][number]
         for below, field_name in (
             ("workflow_job_template_nodes", "workflow_job_template"),
@@ -249,7 +248,7 @@ class Controller:
                 del self.rows[below][one]
 
     def _check(self, kind: str, row: Row) -> None:
-        """Refuse a resource as AWX does, and set the fields that AWX derives from others."""
+        """Refuse a resource as AWX does, and set the fields that AWX derives from other fields."""
         if kind == "credentials":
             for name, value in row["inputs"].items():
                 if name not in fields_of(self.rows["credential_types"][row["credential_type"]]):
@@ -280,7 +279,7 @@ class Controller:
             raise Refused(400, {"variables_needed_to_start": missing})
 
     def _asked(self, template: Row) -> dict[str, Any]:
-        """Return the survey that a launch has to answer, or an empty one if it is disabled."""
+        """Return the survey that a launch has to answer, or an empty survey if it is disabled."""
         return self.surveys.get(template["id"], {}) if template.get("survey_enabled") else {}
 
     def _below(self, request: Request, kind: str, row: Row) -> Answer:
@@ -326,14 +325,14 @@ class Controller:
         if request.method == "GET":
             return page_of([self._show(kind, self.rows[kind][one]) for one in linked], request)
         number = request.body["id"]
-        # Adding a resource twice, or removing one that is not associated, is not an error.
+        # Adding a resource twice, or removing an unassociated resource, is not an error.
         linked[:] = [one for one in linked if one != number]
         if not request.body.get("disassociate"):
             linked.append(number)
         return 204, None
 
     def _job(self, user: Row, request: Request) -> Answer:
-        """Pass a request about jobs on, together with the current template."""
+        """Forward a request about jobs to `jobs.Awx`, together with the current template."""
         if request.path[0] == "jobs":
             job = self.jobs.jobs.get(int(request.path[1]))
             # If the object exists, the detail view responds with 403 instead of 404.

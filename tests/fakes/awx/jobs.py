@@ -6,8 +6,8 @@
         awx.templates[7] = Template("add_alias", surveys.of_texts(mail_alias=True))
         launch(awx.url, awx.token)
 
-A launch drops variables that are neither in the survey nor prompted for, and only its response
-names them. A job's variables are a JSON string. Each job runs its playbook.
+A launch drops variables that are neither in the survey nor prompted for, and lists them only in the
+response. A job's variables are a JSON string. Each job runs its playbook.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from .web import Answer, Fault, Request, page_of, serving
 
 JOB_SECONDS = 120.0
 
-#: Runs a playbook with variables, and returns whether it succeeded.
+#: A function that runs a playbook with variables and returns whether the playbook succeeded.
 Play = Callable[[str, Mapping[str, Any]], bool]
 
 
 class Template(NamedTuple):
-    """A job template of one of the collection's playbooks.
+    """A job template for one of the collection's playbooks.
 
     :param survey: the survey as AWX stores it, or an empty one
     :param asks_variables: whether a launch may set any variable
@@ -80,8 +80,8 @@ class Job:
 class Awx:
     """The part of the controller that the bot uses.
 
-    :param explanation: AWX's reason for jobs that fail
-    :param faults: each affects the next request that it matches
+    :param explanation: the explanation that AWX gives for failed jobs
+    :param faults: the faults, each of which affects the next request that it matches
     :param going: an event for which jobs wait before they start
     :param requests: the method and path of each request
     """
@@ -116,7 +116,7 @@ class Awx:
             return found
 
     def answer(self, request: Request) -> Answer:
-        """Execute a request with the bot's token or as its user."""
+        """Execute a request that contains the bot's token, or its user name and password."""
         basic = base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
         if request.authorization not in (f"Bearer {self.token}", f"Basic {basic}"):
             return 401, {"detail": "Authentication credentials were not provided."}
@@ -185,10 +185,10 @@ class Awx:
 def injected(
     injectors: Mapping[str, Any], values: Mapping[str, Any], folder: str
 ) -> dict[str, dict[str, str]]:
-    """Return the values that a credential provides to a job, by `file`, `env` and `extra_vars`.
+    """Return a job's values from a credential, keyed by kind: `file`, `env` or `extra_vars`.
 
     :param values: the credential's inputs, with secrets in plain text
-    :param folder: the folder for the files
+    :param folder: the directory for the files
     """
     labels = [key.partition(".")[2] for key in injectors["file"]]
     filename = SimpleNamespace(**{label: f"{folder}/template_{label}" for label in labels})
@@ -206,7 +206,7 @@ def _known(number: str, known: Mapping[int, object]) -> bool:
 
 @contextmanager
 def running_awx(play: Play) -> Iterator[Awx]:
-    """Run AWX. Jobs start immediately, unless `going` is cleared."""
+    """Run a fake AWX. Jobs start immediately, unless `going` is cleared."""
     awx = Awx(play)
     awx.going.set()
     with serving(awx.answer, awx.fault_for) as awx.url:

@@ -10,7 +10,7 @@ from typing import Any
 
 Row = dict[str, Any]
 
-#: The kinds by their path in the API, each with AWX's singular name.
+#: AWX's singular name for each kind, keyed by the kind's path in the API.
 KINDS = {
     "organizations": "organization",
     "credential_types": "credential_type",
@@ -43,7 +43,8 @@ UNIFIED = (
     "inventory_sources",
     "workflow_approval_templates",
 )
-#: Fields that refer to another resource, whose name is in `summary_fields` of a response.
+#: Fields that refer to another resource, and the kind of that resource. A response contains the
+#: resource's name in `summary_fields`.
 REFERENCES = {
     "credential": "credentials",
     "execution_environment": "execution_environments",
@@ -56,7 +57,7 @@ WITH_SECRETS = {
     "credentials": "inputs",
     "notification_templates": "notification_configuration",
 }
-#: The prompts of all templates, and the additional ones of job templates.
+#: The prompts of all templates, and the additional prompts of job templates.
 _PROMPTS = ("inventory", "labels", "limit", "scm_branch", "skip_tags", "tags", "variables")
 _JOB_PROMPTS = (
     "credential",
@@ -69,7 +70,7 @@ _JOB_PROMPTS = (
     "timeout",
     "verbosity",
 )
-#: Fields that a launch sets although the prompt has a different name.
+#: Fields of a launch whose prompt has a different name.
 _LAUNCH_FIELDS = {"credentials": "credential", "extra_vars": "variables", "job_tags": "tags"}
 
 

@@ -44,7 +44,7 @@ def status_of(
 
 
 def test_permissions_are_enforced(controller: Controller) -> None:
-    """A user can only see and launch what a role allows, directly or through a team."""
+    """A user can see and launch only the templates that a direct or team role allows."""
     assert status_of(controller, "GET", "teams/", token="unknown") == 401
     ann = controller.named("users", "ann")["id"]
     template = controller.named("job_templates", "J")["id"]
@@ -88,7 +88,7 @@ def test_a_launch_ignores_what_is_not_prompted_for(controller: Controller) -> No
 
 
 def test_a_token_expires(controller: Controller) -> None:
-    """A token is valid for a thousand years by default, and an expired one is refused."""
+    """A token is valid for a thousand years by default, and an expired token is refused."""
     for seconds, status in ((controller.token_seconds, 200), (0.0, 401)):
         controller.token_seconds = seconds
         token = send(controller, "POST", "tokens/", {}).json()["token"]

@@ -15,7 +15,7 @@ PREFIX = "/api/v2/"
 MAX_PAGE_SIZE = 200
 _PRODUCT = {"X-API-Product-Name": "AWX", "X-API-Product-Version": "24.6.1"}
 
-#: A status and a body.
+#: A response's status and body.
 Answer = tuple[int, Any]
 NOT_FOUND: Answer = (404, {"detail": "Not found."})
 DENIED: Answer = (403, {"detail": "You do not have permission to perform this action."})

@@ -16,7 +16,7 @@ Record = dict[str, Any]
 
 
 class Cloudflare:
-    """One zone of an account. Its host `full` has no room for another TXT record.
+    """One zone of an account. The host `full` in the zone has no room for another TXT record.
 
     https://developers.cloudflare.com/api/resources/dns
     """
@@ -30,7 +30,7 @@ class Cloudflare:
         self._numbers = itertools.count(1)
 
     def put(self, name: str, kind: str, *values: str) -> None:
-        """Add records like another client."""
+        """Add records, as another client would."""
         for value in values:
             record = {"name": name, "type": kind, "content": value, "ttl": 1}
             if kind == "MX":

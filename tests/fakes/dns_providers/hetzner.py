@@ -25,7 +25,7 @@ class Hetzner:
         self._sets: dict[tuple[str, str], dict[str, Any]] = {}
 
     def put(self, name: str, kind: str, *values: str) -> None:
-        """Write a record set like another client."""
+        """Write a record set, as another client would."""
         records = [{"value": value, "comment": f"why {value}"} for value in values]
         self._store(self._relative(name), kind, 600, records)
 
@@ -93,7 +93,7 @@ class Hetzner:
         return made
 
     def _comments(self, name: str, kind: str) -> dict[str, str | None]:
-        """Return the comments in a record set by value."""
+        """Return the comments in a record set, keyed by value."""
         found = self._sets.get((name, kind), {"records": []})
         return {record["value"]: record["comment"] for record in found["records"]}
 

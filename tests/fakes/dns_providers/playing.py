@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The HTTP server of a fake JSON API on a loopback port.
 
-It is also a proxy for every host, for clients that insist on the provider's host name.
+The server is also a proxy for every host, for clients that insist on the provider's host name.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Asked(NamedTuple):
 
 
 class Api(Protocol):
-    """An API. `authorization` is the required value of the header."""
+    """An API. `authorization` is the required value of the Authorization header."""
 
     authorization: str
 
@@ -75,7 +75,7 @@ class Player:
 
 @contextmanager
 def played(api: Api, context: ssl.SSLContext | None = None) -> Iterator[Player]:
-    """Run an API. `context` is for TLS with the proxied host."""
+    """Run an API. `context` is the TLS context for the proxied host."""
     player = Player(api)
     with serving(player, proxied=context) as server:
         player.url = server.url

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Services that refuse some requests, and plans for their contents."""
+"""Mail services that refuse some requests, and plans that change the contents of such services."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def plan_for(service: QuirkyService, parts: Parts, **options: Any) -> Plan:
 
 
 def names_of(planned: Plan, results: list[Result]) -> dict[str, str]:
-    """Return the outcome of each step by its subject, or of the last step if there are several."""
+    """Return the outcome of each subject's last step, keyed by the subject's local part."""
     pairs = zip(planned.changes, results, strict=True)
     return {change.subject.name.key.partition("@")[0]: r.outcome for change, r in pairs}
 
@@ -36,7 +36,7 @@ def names_of(planned: Plan, results: list[Result]) -> dict[str, str]:
 class Fussy:
     """A handler that forwards requests to a service, but refuses some of them.
 
-    :param refusals: permanent responses, by a part of ``METHOD name``
+    :param refusals: permanent responses, keyed by a part of ``METHOD name``
     """
 
     def __init__(self, service: QuirkyService, refusals: Mapping[str, Reply]) -> None:

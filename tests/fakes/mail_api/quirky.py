@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A small mail service in memory with the habits of real servers, each of which is optional.
+"""A small in-memory mail service that can imitate the habits of real servers.
 
 The reference service is stricter.
 """
@@ -37,9 +37,9 @@ class Quirks:
     :param items: whether a list is sent as ``{"items": [...], "total": n}``
     :param bare_names: whether a list contains names instead of objects
     :param page_rows: the number of rows per page of a list, or 0 for no pages
-    :param pages: how a page refers to the next one: by a total, by a Link header, or not at all
+    :param pages: how a page refers to the next page: by a total, by a Link header, or not at all
     :param create_answers_id: whether the response to POST is ``{"data": 50}``
-    :param counts: whether ``members`` of a domain is a number
+    :param counts: whether a domain's ``members`` is a number
     :param domain_delete: the effect of deleting a domain on the principals in it
     """
 
@@ -65,7 +65,7 @@ class Quirks:
 class Disturbance:
     """A fault for the next request of a method.
 
-    :param effect: whether the request is executed nevertheless
+    :param effect: whether the request is executed despite the fault
     :param skip: the number of requests of the method to process first
     """
 
@@ -76,7 +76,7 @@ class Disturbance:
 
 
 class QuirkyService:
-    """A handler for ScriptedServer with principals in a dictionary, and with quirks."""
+    """A handler for ScriptedServer that keeps principals in a dictionary and has quirks."""
 
     def __init__(self, quirks: Quirks | None = None, *principals: Principal) -> None:
         self.quirks = quirks or Quirks()
@@ -89,7 +89,10 @@ class QuirkyService:
     def disturb(
         self, method: str, reply: Reply, *, effect: bool = False, times: int = 1, skip: int = 0
     ) -> None:
-        """Respond to requests of a method with ``reply``, executed or not, after ``skip`` more."""
+        """Respond to requests of a method with ``reply``, after the first ``skip`` requests.
+
+        :param effect: whether the requests are executed despite the fault
+        """
         self._disturbances.append(Disturbance(method, reply, effect, skip))
         self._disturbances += [Disturbance(method, reply, effect) for _time in range(times - 1)]
 

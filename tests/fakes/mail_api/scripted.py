@@ -50,7 +50,7 @@ def redirect(to: str, status: int = 302) -> Reply:
 
 
 class Script:
-    """A handler that responds to the expected requests, in order, and records unexpected ones.
+    """A handler that responds to the expected requests, in order, and records unexpected requests.
 
     :param exchanges: the method, target and reply of each request
     """
@@ -77,7 +77,7 @@ class Script:
 
 @contextlib.contextmanager
 def scripted(handler: Handler, *, tls: ssl.SSLContext | None = None) -> Iterator[ScriptedServer]:
-    """Run a server, and verify a Script at the end."""
+    """Run a server for a handler. If the handler is a Script, verify it at the end."""
     server = ScriptedServer(handler, tls=tls)
     try:
         yield server

@@ -158,7 +158,7 @@ def no_response(habit: Habit) -> Habit:
 
 
 def wrong_question(habit: Habit) -> Habit:
-    """Do the same as ``habit`` for a query with another name."""
+    """Do the same as ``habit``, but with another name in the question."""
 
     def other(asked: Asked) -> list[Piece]:
         query = dns.message.make_query(f"other.{asked.name}", asked.kind)
@@ -192,12 +192,12 @@ def late(seconds: float, habit: Habit) -> Habit:
 
 
 def both(first: Habit, second: Habit) -> Habit:
-    """Do what the first habit does, and then what the second one does."""
+    """Do what the first habit does, and then what the second habit does."""
     return lambda asked: [*first(asked), *second(asked)]
 
 
 def by_turns(*habits: Habit) -> Habit:
-    """Use each habit for one query, and the last one for all further queries."""
+    """Use each habit for one query, and the last habit for all further queries."""
     left = list(habits)
 
     def other(asked: Asked) -> list[Piece]:
@@ -228,12 +228,12 @@ def dripping(seconds: float, habit: Habit) -> Habit:
 
 
 def without_edns(rcode: str, habit: Habit) -> Habit:
-    """Answer queries with EDNS with an error, and do the same as ``habit`` for others."""
+    """Answer queries with EDNS with an error, and do the same as ``habit`` for other queries."""
     return lambda asked: (failing(rcode) if asked.query.edns >= 0 else habit)(asked)
 
 
 def checking(habit: Habit) -> Habit:
-    """Do the same as ``habit`` if checks are disabled, and otherwise fail, as if bogus."""
+    """Do the same as ``habit`` if the query disables DNSSEC checks. Otherwise, answer SERVFAIL."""
     bogus = failing("SERVFAIL", error=6, text="no valid signature")
     return lambda asked: (habit if asked.query.flags & dns.flags.CD else bogus)(asked)
 
@@ -241,7 +241,7 @@ def checking(habit: Habit) -> Habit:
 def relay(address: str, port: int) -> Habit:
     """Forward queries to another server, and return its answers unchanged.
 
-    This makes the server available on a port on which it can't listen itself.
+    This makes the other server available on a port that it can't listen on itself.
     """
 
     def habit(asked: Asked) -> list[Piece]:
@@ -278,7 +278,7 @@ def _edited(habit: Habit, edit: Callable[[bytes], bytes]) -> Habit:
 
 
 def frame(message: bytes) -> bytes:
-    """Return a message preceded by its length, as in TCP."""
+    """Return a message preceded by its length, as in DNS over TCP."""
     return struct.pack("!H", len(message)) + message
 
 

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A name server with bad habits, one for each query, over UDP and TCP.
+"""A name server that answers each query with a bad habit, over UDP and TCP.
 
-Names and types may be patterns, such as `*.example.com`. The first match counts, and all other
-queries are refused.
+Names and types may be patterns, such as `*.example.com`. The first habit that matches a query is
+used. A query that matches no habit is refused.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class BadServer:
 
     def pieces(self, wire: bytes, *, over_tcp: bool) -> list[Piece]:
         """Return the data to send in response to a query."""
-        # Without its key, a signature would be an error, so it is ignored.
+        # Parse signed queries as well, although this server has no TSIG keys.
         query = dns.message.from_wire(wire, continue_on_error=True)
         asked = Asked(query, wire, over_tcp)
         self.asked.append(asked)
@@ -70,7 +70,7 @@ def misbehaving(
 ) -> Iterator[BadServer]:
     """Run a server.
 
-    :param habits: the habits by name and type
+    :param habits: the habits, keyed by name and type
     :param tcp: whether to listen on TCP as well
     """
     server = BadServer(address, port or free_port(address), dict(habits))

@@ -17,7 +17,7 @@ MX = "10 mail.example.net."
 
 @pytest.mark.parametrize("tcp", [False, True])
 def test_answers_follow_the_protocol(tcp: bool) -> None:
-    """An answer contains the query's ID and question, the flag AA and the records (RFC 1035)."""
+    """An answer contains the query's ID and question, the AA flag and the records (RFC 1035)."""
     query = dns.message.make_query("example.com", "MX", use_edns=0)
     send = dns.query.tcp if tcp else dns.query.udp
     with misbehaving({("*.com", "MX"): answer(MX, ttl=60)}) as server:

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A workspace in a separate process, until SIGTERM, SIGINT or a timeout.
+"""Runs a workspace in a separate process, until SIGTERM, SIGINT or a timeout.
 
     python -m ansible_collections.postroom.email.tests.fakes.slack READY_FILE SECONDS
 
-While it is running, the file contains its process ID and the bot's credentials as JSON.
+While the workspace runs, READY_FILE contains the process ID and the bot's credentials as JSON.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ADMINS = ("bob", "carol", "dora")
 
 
 def main(ready_file: Path, seconds: int) -> None:
-    """Run until a signal arrives, or for this many seconds."""
+    """Run a workspace until a signal arrives, or for this many seconds."""
     signals = (signal.SIGTERM, signal.SIGINT)
     signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     with Workspace() as slack:

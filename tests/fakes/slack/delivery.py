@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Payloads of commands, interactions and events, and their delivery, by default over HTTP."""
+"""Payloads of commands, interactions and events, and the classes that deliver them."""
 
 from __future__ import annotations
 
@@ -117,16 +117,16 @@ def event(world: World, inner: Mapping[str, Any]) -> Parcel:
 
 
 def _escaped(world: World, text: str) -> str:
-    """Return a command's text as with `should_escape`: addresses, hosts and names are wrapped."""
+    """Return a command's text with addresses, hosts and names wrapped, as with `should_escape`."""
     by_name = {user.name: user for user in world.users.values()}
 
     def mention(match: re.Match[str]) -> str:
         user = by_name.get(match[1])
         return f"<@{user.id}|{user.name}>" if user else match[0]
 
-    # Slack only escapes these three characters, so quotes stay.
+    # Slack escapes only `&`, `<` and `>`, so quotes remain as they are.
     spans = re.split(f"({_ADDRESS.pattern})", html.escape(text, quote=False))
-    # Every other span is an address, in which no host or name is searched for.
+    # Every second span is an address, which is not searched for hosts and names.
     return "".join(
         f"<mailto:{span}|{span}>"
         if odd % 2
@@ -171,15 +171,15 @@ class HttpTransport:
     def __init__(self, url: str, secret: str) -> None:
         self.url = url
         self._secret = secret
-        #: All requests, so that they can be replayed exactly.
+        #: All requests that were sent, so that tests can replay them exactly.
         self.sent: list[Sent] = []
 
     def send(self, parcel: Parcel, seconds: float, *, at: float) -> Ack:
-        """Deliver a payload, and wait for the response."""
+        """Deliver a payload that was signed at `at`, and wait for the response."""
         return self.post(self.signed(parcel, at=at), seconds)
 
     def signed(self, parcel: Parcel, *, at: float, secret: str | None = None) -> Sent:
-        """Return a request that is signed with a secret; by default, with the right one."""
+        """Return a request that is signed with a secret, by default with the correct secret."""
         if parcel.kind == EVENTS:
             body, kind = json.dumps(parcel.payload).encode(), "application/json"
         else:

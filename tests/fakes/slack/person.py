@@ -49,7 +49,7 @@ class Person:
 
     @property
     def modal(self) -> View:
-        """The open modal. Raises CannotDo if there is none."""
+        """The open modal. Reading it raises CannotDo if no modal is open."""
         with self._world.changed:
             view = self._world.modals.get(self.id)
         if view is None:
@@ -104,7 +104,7 @@ class Person:
         return self._postman.deliver(parcel)
 
     def submit(self, view: View, values: Mapping[str, Any] | None = None) -> Ack:
-        """Fill in a modal by block ID, and submit it."""
+        """Enter values into a modal, keyed by block ID, and submit the modal."""
         world = self._world
         with world.changed:
             self._check_open(view)
@@ -120,7 +120,7 @@ class Person:
         return ack
 
     def close(self, view: View) -> None:
-        """Close the open modal. The bot does not ask Slack to notify it of this."""
+        """Close the open modal. The bot's modals don't request a notification when they close."""
         with self._world.changed:
             self._check_open(view)
             views.close(self._world, view)
@@ -142,7 +142,7 @@ class Person:
 
 
 def _fill(view: View, values: Mapping[str, Any]) -> None:
-    """Enter values into a view's inputs. Raise CannotDo if a required one is empty."""
+    """Enter values into a view's inputs. Raise CannotDo if a required input is empty."""
     blocks = {block["block_id"]: block for block in view.blocks if block["type"] == "input"}
     for block_id, value in values.items():
         if block_id not in blocks:

@@ -39,7 +39,7 @@ class Sockets:
         self._world = world
         self._faults = faults
         self._open: list[ServerConnection] = []
-        #: The open connections that still get envelopes. The first one is used next.
+        #: The open connections that still get envelopes. The first connection is used next.
         self._connections: list[ServerConnection] = []
         self._envelopes: dict[str, Envelope] = {}
 
@@ -50,7 +50,7 @@ class Sockets:
             return len(self._connections)
 
     def send(self, parcel: Parcel, seconds: float, *, at: float) -> Ack:
-        """Deliver over the next connection, and wait for the acknowledgement."""
+        """Deliver a payload over the next connection, and wait for the acknowledgement."""
         content: Payload = {
             "envelope_id": str(uuid.uuid4()),
             "type": parcel.kind,
@@ -111,7 +111,7 @@ class Sockets:
         self._redeliver()
 
     def _push(self, envelope: Envelope) -> bool:
-        """Send an envelope over the next connection. Return False if there is none."""
+        """Send an envelope over the next connection. Return False if there is no connection."""
         with self._world.changed:
             if not self._connections:
                 return False
@@ -158,13 +158,13 @@ def serving(sockets: Sockets) -> Iterator[str]:
         ping_interval=None,
         close_timeout=1,
     ) as server:
-        # A daemon thread, so that an interrupted program ends without waiting for it.
+        # Use a daemon thread, so that an interrupted program exits without waiting for it.
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         try:
             yield f"ws://127.0.0.1:{server.socket.getsockname()[1]}"
         finally:
-            # Without a closing handshake, for which a hanging app would have to respond.
+            # Skip the closing handshake, to which a hanging app would not respond.
             sockets.drop()
             server.shutdown()
             thread.join()

@@ -53,7 +53,7 @@ def slack(clock: Clock) -> Iterator[Workspace]:
 
 
 def test_messages_are_validated(slack: Workspace) -> None:
-    """The app can only edit its own public messages, whose texts and blocks are limited."""
+    """The app can edit only its own public messages. The size of texts and blocks is limited."""
     client, channel, other = client_of(slack), slack.channel("one"), slack.channel("two")
     slack.world.channels[other].members.clear()
     ts = client.chat_postMessage(channel=channel, text="x", blocks=[SECTION])["ts"]
@@ -72,7 +72,7 @@ def test_messages_are_validated(slack: Workspace) -> None:
 
 
 def test_views_need_a_trigger_and_the_current_hash(slack: Workspace, clock: Clock) -> None:
-    """A trigger is valid once and for 3 s, and a view's hash detects a lost update."""
+    """A trigger is valid for one use within 3 s, and a view's hash detects a lost update."""
     alice, client = slack.person("alice"), client_of(slack)
     used, late = slack.world.trigger(alice.id), slack.world.trigger(alice.id)
     opened = client.views_open(trigger_id=used, view=modal("One"))["view"]
@@ -87,7 +87,7 @@ def test_views_need_a_trigger_and_the_current_hash(slack: Workspace, clock: Cloc
 
 
 def test_socket_mode_delivers_until_it_is_acknowledged(slack: Workspace) -> None:
-    """An unacknowledged envelope of a lost connection is delivered over the next one."""
+    """An unacknowledged envelope of a lost connection is delivered over the next connection."""
 
     def url() -> str:
         return str(client_of(slack).apps_connections_open(app_token=slack.app_token)["url"])

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Modals, Home tabs and their inputs: the `views.*` methods, and responses to submissions.
 
-Only buttons, text inputs and date pickers are implemented, because the bot uses no others.
+Only buttons, text inputs and date pickers are implemented, because the bot uses no other elements.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _STATE = {
 
 
 def open_view(world: World, args: Payload, scopes: Scopes) -> Payload:
-    """Show a modal instead of the open one."""
+    """Show a new modal, which replaces any open modal."""
     content = _content(world, args, "modal")
     trigger = world.exchange(str(args.get("trigger_id", "")))
     if trigger.in_modal:
@@ -61,7 +61,7 @@ def publish_view(world: World, args: Payload, scopes: Scopes) -> Payload:
 
 
 def replace(world: World, view: View, content: Payload) -> None:
-    """Replace the content. Inputs keep their values if their block and action IDs are unchanged."""
+    """Replace a view's content. Inputs with the same block and action IDs keep their values."""
     view.content = {**content, "blocks": with_block_ids(content["blocks"])}
     before, view.values = view.values, initial_values(view.blocks)
     for block_id, actions in view.values.items():
@@ -92,7 +92,7 @@ def as_slack(view: View) -> Payload:
 
 
 def follow(world: World, view: View, body: Payload) -> None:
-    """Process the app's response to a submission, and add what is invalid in it to the problems."""
+    """Process the app's response to a submission, and record any problems in it."""
     action = body.get("response_action")
     if action is None:
         close(world, view)
@@ -128,7 +128,7 @@ def _elements(block: Block) -> Iterator[Payload]:
 def find(blocks: list[Block], action_id: str) -> tuple[Block, Payload]:
     """Return an element with its block.
 
-    :raises CannotDo: no block contains the element
+    :raises CannotDo: if no block contains the element
     """
     for block in blocks:
         for element in _elements(block):
@@ -152,7 +152,7 @@ def initial_values(blocks: list[Block]) -> dict[str, dict[str, Payload]]:
 def filled_in(element: Payload, value: str | None) -> Payload:
     """Return the state of an element with a value.
 
-    :raises CannotDo: Slack's form does not accept the value
+    :raises CannotDo: if Slack's form does not accept the value
     """
     if element["type"] == "static_select":
         chosen = next((one for one in element["options"] if one["value"] == value), None)

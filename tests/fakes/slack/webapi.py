@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Web API's methods and response URLs on a loopback port, with faults on request.
+"""Slack's Web API methods and response URLs, served on a loopback port, with faults on request.
 
-A fault affects the next `times` calls of its method, or of any method if it is `*`, after `skip`
-other calls. Requests to a response URL count as calls of `response_url`.
+A fault affects the next `times` calls of its method, after `skip` other calls of the method. The
+method `*` matches all calls. Requests to a response URL count as calls of `response_url`.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Faults:
             return not self._waiting
 
     def take(self, method: str) -> Fault | None:
-        """Return and count the fault of this call."""
+        """Return the fault for a call, if there is any, and count the call."""
         with self._lock:
             if self.is_down:
                 return Fault(method, 1, 0)
@@ -151,7 +151,7 @@ def _answer(world: World, faults: Faults, request: Request) -> Reply:
 
 
 def _carry_out(world: World, path: str, request: Request) -> Reply:
-    """Execute a call, whose arguments are a form or JSON."""
+    """Execute a call with arguments in a form or in JSON."""
     if request.headers.get("content-type", "").startswith("application/json"):
         args = dict(request.json or {})
     else:
@@ -189,7 +189,7 @@ def call(world: World, name: str, token: str, args: Payload) -> Payload:
             answer = {"ok": False, "error": refusal.code}
         text = plain(answer)
         world.note(f"answer {name}", text)
-        # A copy, because the view or message in it may change later.
+        # Copy the response, because the view or message in it may change later.
         frozen: Payload = json.loads(text)
         world.calls.append(Call(name, args, frozen))
         world.changed.notify_all()
@@ -288,7 +288,7 @@ def _update_message(world: World, args: Payload, scopes: Scopes) -> Payload:
     if not found:
         raise Refused("message_not_found")
     message = found[0]
-    # The current blocks stay if the call contains no blocks.
+    # If the call contains no blocks, the message keeps its current blocks.
     message.text, blocks = _content(world, {"blocks": message.blocks, **args})
     message.blocks, message.is_edited = with_block_ids(blocks), True
     world.changed.notify_all()
@@ -314,7 +314,7 @@ METHODS = {
 
 
 def _writable(world: World, wanted: str) -> Channel:
-    """Return the channel to post to. A user ID stands for the conversation with that user."""
+    """Return the channel to post to. A user ID means the conversation with that user."""
     if wanted in world.users:
         return world.direct_channel(wanted)
     channel = world.channels.get(wanted)
@@ -353,7 +353,7 @@ def respond(world: World, key: str, said: Payload) -> tuple[int, str]:
 
 
 def show(world: World, url: ResponseUrl, said: Payload) -> list[str]:
-    """Show the app's answer to an interaction, and return what is invalid in it."""
+    """Show the app's answer to an interaction, and return the problems in the answer."""
     text, blocks = str(said.get("text") or ""), said.get("blocks") or []
     if wrong := world.wrong_with({"text": text, "blocks": blocks}):
         return wrong

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Workspace:
-    """A workspace with its people and faults. `clock` returns aware times."""
+    """A workspace with its people and faults. `clock` returns times with a time zone."""
 
     def __init__(self, *, clock: Clock = now) -> None:
         self.world = World(clock)
@@ -64,7 +64,7 @@ class Workspace:
         return Person(self.world, self._postman, user, self._general)
 
     def change_user(self, person: Person, *, announce: bool = True, **changes: Any) -> None:
-        """Change fields of a person's account, and send the event `user_change` to the app."""
+        """Change fields of a person's account, and send the `user_change` event to the app."""
         with self.world.changed:
             person.user = replace(person.user, **changes)
             self.world.users[person.id] = person.user
@@ -94,26 +94,26 @@ class Workspace:
     # Delivery to the app.
 
     def deliver_over_http(self, url: str) -> HttpTransport:
-        """Deliver with signed HTTP requests to a URL from now on."""
+        """Deliver payloads with signed HTTP requests to a URL from now on."""
         transport = HttpTransport(url, self.signing_secret)
         self._postman.transport = transport
         return transport
 
     def deliver_by(self, transport: Transport) -> None:
-        """Deliver with another transport from now on."""
+        """Deliver payloads with another transport from now on."""
         self._postman.transport = transport
 
     def deliver_over_sockets(self) -> None:
-        """Deliver in Socket Mode from now on, which is the default."""
+        """Deliver payloads in Socket Mode from now on. This is the default."""
         self._postman.transport = self.sockets
 
     @property
     def delivery(self) -> Delivery:
-        """The options of deliveries, which may be changed."""
+        """The options for deliveries. Tests may change them."""
         return self._postman.options
 
     def be_patient(self, seconds: float) -> None:
-        """Allow the app more than three seconds to respond, for a busy machine."""
+        """Allow the app more than three seconds to respond, because the machine may be busy."""
         self.delivery.seconds = seconds
         self.world.trigger_life = timedelta(seconds=seconds)
 
@@ -131,7 +131,7 @@ class Workspace:
         finally:
             self.faults.is_down = False
 
-    # What has happened.
+    # Records of what has happened.
 
     def wait_for(self, predicate: Callable[[], T], timeout: float = PATIENCE) -> T:
         """Wait until a predicate is truthy, and return its value."""
@@ -172,7 +172,7 @@ class Workspace:
             return list(self.world.problems)
 
     def log(self, *, without: str = "") -> str:
-        """Return the transcript without lines whose heading contains a text."""
+        """Return the transcript, without the lines whose heading contains a text."""
         with self.world.changed:
             return "\n".join(
                 f"{line.what}: {line.text}"

@@ -22,7 +22,7 @@ Scopes = frozenset[str]
 
 
 class Refused(Exception):
-    """A Web API error: `ok: false` with this code."""
+    """Raised to answer a Web API call with `ok: false` and an error code."""
 
     def __init__(self, code: str) -> None:
         super().__init__(code)
@@ -35,7 +35,7 @@ class CannotDo(Exception):
 
 @dataclass
 class User:
-    """An account; the flags are Slack's own."""
+    """A Slack account. The flags are Slack's own."""
 
     id: str
     name: str
@@ -49,7 +49,7 @@ class User:
     enterprise: str | None = None
 
     def as_slack(self, *, with_email: bool) -> Payload:
-        """Return the user object. Including the address requires its own scope."""
+        """Return the user object. Including the email address requires a separate scope."""
         profile = {"real_name": self.real_name, "display_name": self.name, "team": self.team}
         if with_email and self.email:
             profile["email"] = self.email
@@ -79,7 +79,7 @@ class Channel:
 
 @dataclass
 class Message:
-    """A message. `only_for` is the only reader of an ephemeral message."""
+    """A message. `only_for` is the only person who sees an ephemeral message."""
 
     channel: str
     ts: str
@@ -111,8 +111,8 @@ class View:
 
     :param content: the content that the app sent
     :param hash: a hash that changes with the content
-    :param values: the state of the inputs by block and action
-    :param errors: the app's errors in the last submission by block
+    :param values: the state of the inputs, keyed by block and action
+    :param errors: the app's errors for the last submission, keyed by block
     """
 
     id: str
@@ -155,7 +155,7 @@ class ResponseUrl:
 
 
 class Call(NamedTuple):
-    """One call of the Web API with its response."""
+    """A Web API call and its response."""
 
     method: str
     args: Payload
@@ -192,9 +192,9 @@ T = TypeVar("T")
 BOT_SCOPES = frozenset(
     {"commands", "chat:write", "im:write", "users:read", "users:read.email", "usergroups:read"}
 )
-#: The longest time in seconds that tests wait for anything.
+#: The maximum time in seconds that tests wait for anything.
 PATIENCE = 60.0
-#: The interval of evaluating a predicate, which may depend on more than this world.
+#: The seconds between evaluations of a predicate, which may depend on more than this world.
 TICK = 0.02
 
 
@@ -241,7 +241,7 @@ class World:
         self._numbers = itertools.count(1)
 
     def fresh_id(self, letter: str) -> str:
-        """Return a new ID. Its first letter is that of the type."""
+        """Return a new ID, which begins with the letter for its type."""
         return f"{letter}{next(self._numbers):08d}"
 
     def fresh_ts(self) -> str:
@@ -290,9 +290,9 @@ class World:
         return channel
 
     def wrong_with(self, content: Mapping[str, Any]) -> list[str]:
-        """Return the problems of a message or a view, and add them to `problems`.
+        """Return the problems in a message or a view, and add them to `problems`.
 
-        Slack's own models of blocks in slack_sdk check most limits, and block_check adds the rest.
+        Slack's own block models in slack_sdk check most limits, and block_check checks the rest.
         """
         from ansible_collections.postroom.email.tests.fakes.slack.block_check import problems
 
@@ -303,7 +303,7 @@ class World:
     def post(
         self, channel: str, text: str, blocks: list[Block], *, only_for: str | None = None
     ) -> Message:
-        """Add a message of the app."""
+        """Add a message from the app."""
         about = (channel, self.fresh_ts(), self.bot.id, self.app)
         message = Message(*about, text, with_block_ids(blocks), only_for)
         self.messages.append(message)
@@ -313,7 +313,7 @@ class World:
     def wait_for(self, predicate: Callable[[], T], timeout: float = PATIENCE) -> T:
         """Wait until a predicate is truthy and does not raise CannotDo, and return its value.
 
-        :raises AssertionError: after the timeout, with the end of the transcript
+        :raises AssertionError: if the wait times out; the message shows the end of the transcript
         """
         deadline = time.monotonic() + timeout
         while not (found := _value_of(predicate)):
@@ -328,7 +328,7 @@ class World:
 
 
 def with_block_ids(blocks: list[Block]) -> list[Block]:
-    """Return a copy in which every block has an ID, as Slack assigns it."""
+    """Return a copy of blocks in which every block has an ID, as in Slack."""
     copied = copy.deepcopy(blocks)
     for block in copied:
         block.setdefault("block_id", secrets.token_urlsafe(4)[:5])

@@ -32,7 +32,7 @@ SECRETS = {
     "vault_awx_bot_password": "b0t/passw0rd+of-Xv63",
 }
 PASSWORD = "alice/passw0rd+Wu54"
-#: Variables for everything that the playbook can create.
+#: Variables with which the playbook creates every kind of object.
 ALL: Mapping[str, Any] = {
     "mail_api_url": "https://mail.example.net",
     "vault_mail_passwords": {"alice@example.com": PASSWORD},
@@ -46,7 +46,7 @@ ALL: Mapping[str, Any] = {
 
 @dataclass
 class Stage:
-    """A controller, and a folder for the runs of the playbook.
+    """A fake AWX controller, and a directory for the playbook's runs.
 
     :param outputs: the output of each run
     """
@@ -65,7 +65,7 @@ class Stage:
         }
 
     def vault(self) -> int:
-        """Add a credential named Vault, like an administrator, and return its ID."""
+        """Add a credential named Vault, as an administrator would, and return its ID."""
         kind = self.controller.add(
             "credential_types", {"name": "Vault", "kind": "vault", "inputs": {}}
         )
@@ -74,7 +74,7 @@ class Stage:
         return number
 
     def play(self, variables: Mapping[str, Any], *options: str, **others: str) -> Run:
-        """Run the playbook with these variables and additional environment variables."""
+        """Run the playbook with the given variables and environment variables."""
         (self.folder / "variables.json").write_text(json.dumps(variables), "utf-8")
         command = [sys.executable, "-m", "ansible", "playbook", "postroom.email.awx"]
         told = ["-e", f"@{self.folder / 'variables.json'}"]

@@ -77,7 +77,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runs]:
 
 @pytest.fixture(scope="module")
 def made(runs: Runs) -> Controller:
-    """Return the controller after all runs."""
+    """Provide the controller after all runs."""
     assert runs.first.status == 0, runs.first.output[-3000:]
     return runs.stage.controller
 
@@ -265,7 +265,7 @@ FOLDER = "playbooks/examples/awx_project"
 #: Playbooks that operators run by hand, for the controller and the hosts of the mail service.
 RUN_BY_HAND = {"awx", *repository.mail_host_playbooks()}
 DEFAULT = re.compile(r"\b(awx_\w+) \| default\((?P<value>'[^']*'|\w+|\[\]|\{\}), true\)")
-#: Defaults that mean no value or another variable.
+#: Defaults that stand for no value, or for another variable's value.
 NO_DEFAULTS: tuple[Any, ...] = ("", [], {}, "omit", "awx_playbooks_of_tenants", "awx_owner")
 
 
@@ -284,7 +284,7 @@ def test_the_project_has_a_wrapper_for_each_playbook() -> None:
 
 
 def test_documented_defaults_are_in_force() -> None:
-    """The defaults in the playbook's files equal those in its argument file."""
+    """The defaults in the playbook's files are the same as in its argument file."""
     files = ["playbooks/awx.yml", "playbooks/vars/awx.yml"]
     files += [str(file) for file in repository.files() if file.match("playbooks/tasks/awx/*.yml")]
     text = "\n".join(repository.read(file) for file in files)

@@ -38,7 +38,7 @@ CHANGED = {
     "mail_api_url": "https://new.example",
     "awx_slack_channels": "#a, #b",
 }
-#: Templates that the bot does not need, and that the second run does not configure.
+#: Templates that the bot does not need and that the second run does not configure.
 OTHERS = {
     "Postroom converge": "job_templates",
     "Postroom review": "job_templates",
@@ -60,7 +60,7 @@ MINIMAL = {
     },
     "awx_template_credentials": {"drift": "Vault"},
 }
-#: With these, AWX's modules create a token and revoke it.
+#: Variables with which AWX's modules create a token and later revoke it.
 ADMIN = {
     "CONTROLLER_OAUTH_TOKEN": "",
     "CONTROLLER_USERNAME": "admin",
@@ -70,7 +70,7 @@ ADMIN = {
 
 @pytest.fixture
 def stage(tmp_path: Path) -> Iterator[Stage]:
-    """Return a stage with an empty controller."""
+    """Provide a stage with an empty controller."""
     with staged(tmp_path) as stage:
         yield stage
 
@@ -118,7 +118,7 @@ def test_a_second_run_repairs_manual_changes(stage: Stage) -> None:
 
 
 def test_settings_that_are_removed_are_removed_in_awx(stage: Stage) -> None:
-    """A setting that is removed from the variables is removed in AWX, and shown by --diff."""
+    """A setting that is removed from the variables is removed in AWX, as --diff shows."""
     controller = stage.controller
     git = {"awx_project_branch": "main", "awx_project_credential": "Vault"}
     registry = {"awx_registry_credential": "Vault"}
@@ -160,7 +160,7 @@ def test_settings_that_are_removed_are_removed_in_awx(stage: Stage) -> None:
 
 
 def test_approvers_and_the_helpdesk_get_their_roles(stage: Stage) -> None:
-    """Approvers and the helpdesk get their roles, and awx_state absent removes the objects."""
+    """Approvers and the helpdesk get their roles, and `awx_state: absent` removes the objects."""
     controller = stage.controller
     dana = controller.add("users", {"username": "dana", "is_superuser": False, "password": "d"})
     labels = {"awx_labels": "mail, prod", "awx_other_notifications": "Mattermost"}
@@ -301,7 +301,7 @@ VALID: Mapping[str, Any] = {
     "awx_project_url": PROJECT,
 }
 ANOTHER_USER = {"CONTROLLER_OAUTH_TOKEN": "", "CONTROLLER_USERNAME": "admin"}
-#: Variables, additional environment variables, and what the message names.
+#: Variables, additional environment variables, and the words that the message must contain.
 CASES: dict[str, tuple[dict[str, Any], dict[str, str], str]] = {
     "no login": ({}, ANOTHER_USER, "Set CONTROLLER_HOST"),
     "two projects": ({"awx_project_path": "mail"}, {}, "Set either awx_project_url"),
@@ -352,7 +352,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str], str]] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_wrong_variable_is_refused(stage: Stage, case: str) -> None:
-    """An invalid variable is named without showing a secret, and AWX receives no write."""
+    """A message without secrets names the invalid variable, and AWX receives no write."""
     variables, environment, words = CASES[case]
     run = stage.play({**VALID, **variables}, **environment)
     assert run.status != 0
@@ -362,7 +362,7 @@ def test_a_wrong_variable_is_refused(stage: Stage, case: str) -> None:
 
 
 def test_the_user_of_another_tenant_is_refused(stage: Stage) -> None:
-    """The bot's user of another tenant is refused, because organizations share user names."""
+    """Another tenant's bot user is refused, because organizations share user names."""
     theirs = {"username": "postroom-bot", "password": "of-the-first", "is_superuser": False}
     user = stage.controller.add("users", theirs)
     mine = {

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""This machine as a host for the bot, with separate folders and a separate user.
+"""This machine as a host for the bot, with separate directories and a separate user.
 
 The tests install two wheels of the checkout: one as it is, and one with a later version and schema.
 """
@@ -53,7 +53,7 @@ def upgrade() -> None:
 
 
 class Wheels(NamedTuple):
-    """The two wheels, and the version of the first one."""
+    """The two wheels, and the first wheel's version."""
 
     now: Path
     later: Path
@@ -85,7 +85,7 @@ def _build(sources: Path, folder: Path) -> Path:
 class Host:
     """A host on which the bot is deployed.
 
-    :param place: a folder that every user can access
+    :param place: a directory that every user can access
     :ivar outputs: the output of each run
     """
 
@@ -107,17 +107,17 @@ class Host:
         self.policy.write_text(here.policy, "utf-8")
         self.outputs: list[str] = []
         self._port = lasting_port()
-        # Paths on the controller are relative to the folder where Ansible is started.
+        # Paths on the controller are relative to the directory where Ansible is started.
         self._environment = playbooks.environment(
             self.policy.parent, ANSIBLE_PIPELINING="true", PWD=str(self.policy.parent)
         )
 
     def deploy(self, *options: str, **variables: Any) -> playbooks.Run:
-        """Run the playbook at the highest verbosity, with some variables replaced."""
+        """Run the playbook at the highest verbosity, with the given variables replaced."""
         return self._play(_PLAY, {**self.variables(), **variables}, *options)
 
     def deploy_by_example(self) -> playbooks.Run:
-        """Run the first example of the role's README in a folder that contains its files."""
+        """Run the first example of the role's README in a directory that contains its files."""
         example = readme.blocks("yaml", file=_README)[0].text
         [play] = yaml.safe_load(example)
         named = play["tasks"][0]["vars"]
@@ -163,7 +163,7 @@ class Host:
 
     @property
     def result(self) -> dict[str, Any]:
-        """The variable bot_result of the last run that completed."""
+        """The `bot_result` variable from the last run that completed."""
         found: dict[str, Any] = json.loads((self.policy.parent / "result.json").read_text("utf-8"))
         return found
 
@@ -184,7 +184,7 @@ class Host:
             return found
 
     def audit(self) -> list[str]:
-        """Return the lines of the audit."""
+        """Return the lines of the audit log."""
         command = [str(self.place / "home" / "bin" / "postroom-bot"), "audit", "show"]
         environment: Mapping[str, str] = {
             "CREDENTIALS_DIRECTORY": str(self.config / "credentials"),

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A bot on a host, from its installation to its removal, in the order of this file."""
+"""The life of a bot on a host, from installation to removal, in the order of this file."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def missing() -> str:
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
-    """Return a host on which the bot is running and ready.
+    """Provide a host on which the bot is running and ready.
 
-    The bot's group existed before it.
+    The bot's group existed before the installation.
     """
     if reason := missing():
         pytest.skip(reason)
     built = build_wheels(tmp_path_factory.mktemp("wheels"))
-    # pytest's own folder can't be used, because the bot's user has no access to it.
+    # pytest's own directory can't be used, because the bot's user has no access to it.
     with (
         tempfile.TemporaryDirectory(prefix="postroom-host-") as folder,
         company(tmp_path_factory.mktemp("company")) as here,
@@ -63,7 +63,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
         Path(folder).chmod(0o755)
         found = Host(Path(folder), here, built)
         try:
-            # A killed run leaves the user behind, but not the user's folders.
+            # A test run that was killed leaves the bot's user behind, but no directories.
             subprocess.run(["userdel", NAME], check=False, capture_output=True)
             subprocess.run(["groupadd", "--system", "--force", NAME], check=True)
             installed = found.deploy()
@@ -75,7 +75,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
 
 
 def access(path: Path) -> tuple[str, str, int]:
-    """Return the owner, group and mode of a file or folder."""
+    """Return the owner, group and mode of a file or directory."""
     return path.owner(), path.group(), path.stat().st_mode & 0o777
 
 
@@ -99,7 +99,7 @@ def test_an_installed_bot_works(host: Host) -> None:
 
 
 def test_files_belong_to_the_bot_s_user(host: Host) -> None:
-    """Only the bot's user can read the database, and it can't change the secrets."""
+    """Only the bot's user can read the database, and this user can't change the secrets."""
     assert Path("/proc", str(host.pid)).owner() == NAME
     assert access(host.data) == (NAME, NAME, 0o700)
     assert {access(file)[2] for file in host.data.iterdir()} == {0o600}
@@ -132,7 +132,7 @@ def test_a_job_of_awx_deploys(host: Host, tmp_path: Path) -> None:
 
 
 def test_check_mode_predicts_the_changes(host: Host) -> None:
-    """Check mode shows the diff of the settings and changes neither them nor the process."""
+    """Check mode shows the settings' diff, but changes neither the settings nor the process."""
     settings, before = (host.config / "settings.yml").read_bytes(), host.pid
     run = host.deploy("--check")
     assert (run.status, recap_of(run).changed) == (0, 1), run.output
@@ -168,7 +168,7 @@ def test_an_edited_policy_is_reloaded(host: Host) -> None:
 
 
 def test_wrong_input_leaves_the_bot_as_it_was(host: Host) -> None:
-    """A wrong policy, a used port and a refused token are detected before anything is changed."""
+    """An invalid policy, a used port and a refused token are detected before any change."""
     before = host.pid
     files = [file for file in host.config.rglob("*") if file.is_file()]
     contents = [file.read_bytes() for file in files]
@@ -191,7 +191,7 @@ def test_wrong_input_leaves_the_bot_as_it_was(host: Host) -> None:
 
 
 def test_a_bot_that_does_not_get_ready_is_reported(host: Host) -> None:
-    """If the bot does not become ready, the message contains the reason and this start's log."""
+    """If the bot does not become ready, the message has the reason and the log of that start."""
     secrets = {**host.secrets, "slack_bot_token": WRONG_TOKEN}
     run = host.deploy(bot_secrets=secrets, bot_ready_timeout=5, bot_check_online=False)
     assert run.status != 0
@@ -221,7 +221,7 @@ def test_an_upgrade_keeps_the_database(host: Host) -> None:
 
 
 def test_no_secret_leaks(host: Host, tmp_path: Path) -> None:
-    """No secret is in the output at the highest verbosity, or in a file outside of the secrets."""
+    """Secrets are only in their own files, and never in the output at the highest verbosity."""
     printed = tmp_path / "printed"
     printed.write_text("\n".join(host.outputs), "utf-8")
     secrets = [*host.secrets.values(), WRONG_TOKEN]
@@ -234,7 +234,7 @@ def test_no_secret_leaks(host: Host, tmp_path: Path) -> None:
 
 
 def test_removal_leaves_only_the_database(host: Host) -> None:
-    """A removal keeps the database, which only root can read, and files that are not the bot's."""
+    """A removal keeps the database, which only root can read, and files that others created."""
     pid = host.pid
     mail_log = host.place / "controller" / "mail.log"
     mail_log.touch()

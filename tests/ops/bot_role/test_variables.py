@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The variables that the role refuses, without showing a secret, and its systemd unit."""
+"""The variables that the role refuses without showing a secret, and the role's systemd unit."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ GOOD: dict[str, Any] = {
     "bot_policy": {"version": 1},
     "bot_secrets": {"slack_bot_token": SECRET},
 }
-#: Variables and words of the message, with one case for each check.
+#: Variables and words that the message must contain, with one case for each check.
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no package": ({"bot_package": ""}, "bot_package is required"),
     "secrets as a string": (
@@ -103,7 +103,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 
 def tasks_of(cases: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return tasks that use the role with the variables of each case, and store the messages."""
+    """Return tasks that use the role with each case's variables, and store the messages."""
     said = "{{{{ said | default({{}}) | combine({{{!r}: ansible_failed_result.msg}}) }}}}"
     blocks = [
         {
@@ -119,7 +119,7 @@ def tasks_of(cases: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the messages of all cases as JSON, and with the output of their run.
+    """Provide a directory with all messages as JSON, and with the output of the run.
 
     The run is in check mode, so that a case that is not refused changes nothing on this machine.
     """
@@ -129,7 +129,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "play.yml").write_text(yaml.safe_dump([play]), "utf-8")
     given = place / "given.json"
     given.write_text(json.dumps({"cases": cases}).replace("{place}", str(place)), "utf-8")
-    # Folders of a bot that runs without systemd and as another user.
+    # Directories of a bot that runs without systemd and as another user.
     for folder in (place / "home", place / "data"):
         folder.mkdir()
         (folder / f".made-for-{NAME}").touch()
@@ -150,7 +150,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_wrong_variables_are_refused(place: Path) -> None:
-    """The message of each case names what to change, and no message contains a secret."""
+    """Each case's message names what to change, and no message contains a secret."""
     said = json.loads((place / "said.json").read_text("utf-8"))
     missing = {name: said.get(name) for name in REFUSED if REFUSED[name][1] not in said[name]}
     assert missing == {}
@@ -178,7 +178,7 @@ def test_an_empty_group_of_hosts_is_an_error(tmp_path: Path) -> None:
 EXAMPLE = "bot/examples/postroom-bot.service"
 SECRETS = ("slack_bot_token", "slack_app_token", "api_token")
 PYTHON = '{"minor": "3.11"}'
-#: The state and name of the unit, the action of the role, and the command to systemd.
+#: The state and name of the unit, the role's action, and the resulting command to systemd.
 ORDERS = [
     ("active", "reload", "reload"),
     ("activating", "reload", "restart"),
@@ -207,7 +207,7 @@ _ORDERED_PLAY = """\
 
 
 def templated(text: str, **given: object) -> Any:
-    """Return the value of a template with the role's variables, some of them replaced."""
+    """Return the value of a template with the role's variables, some of which are replaced."""
     variables: dict[str, Any] = {}
     for file in ("defaults", "vars"):
         variables |= yaml.safe_load(repository.read(f"roles/bot/{file}/main.yml"))
@@ -217,7 +217,7 @@ def templated(text: str, **given: object) -> Any:
 
 
 def rendered(**given: object) -> str:
-    """Return the unit that the role writes with the example's secrets."""
+    """Provide the unit that the role writes with the example's secrets."""
     template = repository.read("roles/bot/templates/postroom-bot.service.j2")
     return str(templated(template, bot_secrets=dict.fromkeys(SECRETS, "secret"), **given))
 
@@ -236,7 +236,7 @@ def test_the_example_is_what_the_role_writes() -> None:
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
 def test_systemd_takes_the_unit(tmp_path: Path) -> None:
-    """The unit is accepted by systemd and rated as secure, with other names as well."""
+    """Even with other names, systemd accepts the unit and rates it as secure."""
     unit = rendered(bot_name="other-bot", bot_data_dir="/srv/bot", bot_user="robot")
     assert "ReadWritePaths=/srv/bot\n" in unit
     file = tmp_path / "other-bot.service"
@@ -278,14 +278,14 @@ def test_a_unit_is_told_what_systemd_takes(tmp_path: Path) -> None:
     ],
 )
 def test_a_place_is_the_bot_s_own(path: str, is_refused: bool) -> None:
-    """A path of the bot must be absolute, with at least two parts and without `.` or `..`."""
+    """Each of the bot's paths must be absolute, with at least two parts and without `.` or `..`."""
     for variable in ("bot_home", "bot_config_dir", "bot_data_dir", "bot_log_file", "bot_pid_file"):
         found = templated("{{ __bot_invalid_paths }}", **{variable: path})
         assert found == ([path] if is_refused else [])
 
 
 def test_places_are_separate_and_visible() -> None:
-    """No path may be inside the bot's data, or hidden from the bot by systemd."""
+    """No path may be inside the bot's data directory, or hidden from the bot by systemd."""
     data, hidden = "/var/lib/postroom-bot", "/run/user/1000/python3"
     assert (
         templated("{{ __bot_nested_paths + __bot_hidden_paths }}", bot_home=f"{data}-program") == []
@@ -301,7 +301,7 @@ def test_places_are_separate_and_visible() -> None:
     "other", [{"bot_python": "/opt/python/bin/python3"}, {"bot_package": "postroom[bot]==0.2.0"}]
 )
 def test_another_python_or_package_gets_an_environment_of_its_own(other: dict[str, str]) -> None:
-    """Another Python or package gets its own virtual environment."""
+    """A different Python or package gets its own virtual environment."""
     usual = {"bot_package": "postroom[bot]==0.1.0", "__bot_python_info": {"stdout": PYTHON}}
     keys = [templated("{{ __bot_key }}", **given) for given in (usual, {**usual, **other})]
     assert keys[0] != keys[1]
@@ -326,6 +326,6 @@ def test_paths_are_relative_to_the_working_directory(monkeypatch: pytest.MonkeyP
     ],
 )
 def test_a_password_in_the_database_s_url_is_found(database: str, has_password: bool) -> None:
-    """A password in a database URL is detected after the user name and in a parameter."""
+    """A password in a database URL is detected both after the user name and in a parameter."""
     given = {"database": database}
     assert templated("{{ __bot_database_has_password }}", bot_settings=given) is has_password

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The report on a tenant whose domains are in different stages, in a browser.
+"""The report on a tenant whose domains are in different stages, shown in a browser.
 
 active.example     published, and the resolver returns all records
 published.example  published, but the resolver returns no records
@@ -58,7 +58,7 @@ MERGED = "v=spf1 mx include:spf.postroom.test -all"
 
 @dataclass
 class Stage:
-    """The tenant with its required records, and the run that wrote its report.
+    """The tenant, its required records, and the run that wrote the report.
 
     :param queried: the variables with the name server and the resolver
     :param wanted: the SPF and the DKIM record of each domain
@@ -79,7 +79,7 @@ class Stage:
 def stage(
     service: RunningService, recorder: Recorder, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Stage]:
-    """Set up the tenant with a name server and a resolver."""
+    """Set up the tenant, a name server and a resolver."""
     folder = tmp_path_factory.mktemp("stage")
     wanted: dict[str, tuple[str, str]] = {}
     with closing(Api(service.url, service.token)) as api:
@@ -121,7 +121,7 @@ def run(stage: Stage, service: RunningService) -> Run:
 
 @pytest.fixture(scope="module")
 def written(stage: Stage, run: Run) -> Path:
-    """Return the path of the report."""
+    """Provide the path of the report."""
     return stage.desk.folder / "report.html"
 
 
@@ -198,7 +198,7 @@ def test_a_record_to_fix_has_the_value_to_paste(page: Page, stage: Stage) -> Non
 
 
 def test_a_record_without_a_remedy_has_nothing_to_paste(page: Page, stage: Stage) -> None:
-    """A record that the owner has to decide about has no value, and texts are escaped."""
+    """A record that needs the owner's decision has no value to paste, and all text is escaped."""
     spf_text, dkim_text, mx_text = records(page, "torn.example")
     assert "2 SPF records" in spf_text
     assert "Value" not in spf_text
@@ -259,7 +259,7 @@ def test_without_queries(
     monkeypatch: pytest.MonkeyPatch,
     has_library: bool,
 ) -> None:
-    """Without mail_verify_dns or dnspython, the statuses are unknown, but the values are shown."""
+    """Without mail_verify_dns or dnspython, the values are shown, but the statuses are unknown."""
     if not has_library:
         (tmp_path / "dns").mkdir()
         (tmp_path / "dns" / "__init__.py").write_text("raise ImportError")
@@ -287,13 +287,13 @@ TEMPLATES = [
     for file in repository.files()
     if file.as_posix().startswith((f"{ROOT}report.", f"{ROOT}report/"))
     and file.suffix == ".j2"
-    # It produces text, which is escaped where it is inserted.
+    # This template produces text, which is escaped where it is inserted.
     and file.stem != "pasting"
 ]
 TEXTS = {name: repository.read(ROOT + name) for name in TEMPLATES}
 #: Functions that return HTML: the templates' own macros, directly or from an imported module.
 MACROS = "|".join(re.findall(r"\{%-? macro (\w+)\(", "".join(TEXTS.values())))
-#: An expression that ends in the filter `e`, or that only calls a macro or has literal results.
+#: An expression that ends in the `e` filter, or that only calls a macro or has literal results.
 SAFE = re.compile(
     rf"(?!.*( if | or |[~+]))(.+\| e|(\w+\.)?({MACROS})\(.*\))|'[^']*' if [^']+ else '[^']*'",
     re.DOTALL,
@@ -301,7 +301,7 @@ SAFE = re.compile(
 
 
 def test_every_value_is_escaped() -> None:
-    """Each value in the templates is escaped by the filter `e` or comes from a macro."""
+    """Each value in the templates is escaped by the `e` filter or comes from a macro."""
     assert len(TEMPLATES) == 6
     assert {"counted", "listed", "show", "tables"} <= {*MACROS.split("|")}
     for name, text in TEXTS.items():

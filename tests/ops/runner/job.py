@@ -43,7 +43,7 @@ LOCALHOST = {"all": {"hosts": ["localhost"]}, "_meta": {"hostvars": {"localhost"
 class Account:
     """The contents of a tenant's credential.
 
-    :param passwords: the passwords by address, as in its file
+    :param passwords: the passwords by address, as in the credential's password file
     """
 
     url: str
@@ -90,7 +90,7 @@ def job_of(name: str, variables: Mapping[str, Any], **others: Any) -> Job:
 
 
 class Ended:
-    """The result of a job, and the files that it left in a folder."""
+    """The result of a job, and the files that it left in a directory."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -135,7 +135,7 @@ class Ended:
         return "\n".join(str(row["event_data"]["res"].get("msg")) for row in rows)
 
     def leaks(self, account: Account, *more: str) -> list[str]:
-        """Return a line for each secret in the job's files.
+        """Return a line for each secret that the job's files contain.
 
         :param more: additional secrets
         """
@@ -154,7 +154,7 @@ class Ended:
 
 
 def run_job(folder: Path, account: Account, job: Job) -> Ended:
-    """Run a job in a new folder, and wait for its end."""
+    """Run a job in a new directory, and wait until it ends."""
     for made in ("settings", "given/env", "given/inventory", "kept"):
         (folder / made).mkdir(parents=True)
     _give(folder / "given", folder / "node", account, job)

@@ -32,13 +32,13 @@ PASSWORDS: Mapping[str, str | list[str]] = {
         "secret-CHARLIE-2207: with 'quotes', commas  and two spaces",
     ],
 }
-#: A password as someone types it into a survey.
+#: A password that someone types into a survey.
 TYPED = "{{ 7 * 7 }} typed-secret-DELTA-9136 %41"
 
 
 @dataclass(frozen=True)
 class Case:
-    """A job.
+    """A job to test.
 
     :param variables: the survey's answers, in its format, and the job template's variables
     :param changed: the number of changed tasks in the first run
@@ -121,7 +121,7 @@ LEAK = """
 
 
 def fill(site: Site, case: Case) -> None:
-    """Create what the project's definition declares, except for what the case omits."""
+    """Create the objects that the project declares, except for objects that the case omits."""
     site.create("example.com", "bob@example.com")
     site.create("alice@example.com", emails=["alice@example.com", "sales@example.com"])
     site.create("team@example.com", members=["alice@example.com", "bob@example.com"])
@@ -137,7 +137,7 @@ def nameserver() -> Iterator[str]:
 
 
 def test_every_playbook_has_a_job() -> None:
-    """Each playbook has a case here or its own test."""
+    """Each playbook has a case in this file, or its own test elsewhere."""
     assert {*repository.playbooks()} == CASES.keys() | ELSEWHERE
 
 
@@ -269,7 +269,7 @@ def test_the_image_has_every_collection_in_use() -> None:
     listed = {row["name"] for row in rows}
     assert {"ansible.builtin", OURS, "amazon.aws"} <= used()
     assert used() - {"ansible.builtin", OURS} == listed
-    # Collections that are only listed as requirements of the role dns.
+    # Collections that are listed only as requirements of the `dns` role.
     needs = repository.read_yaml("roles/dns/vars/main.yml")["__dns_needs"].values()
     assert {need["collection"] for need in needs if "collection" in need} <= listed
 
@@ -285,7 +285,7 @@ def test_the_definition_builds(tmp_path: Path) -> None:
     assert archive.name == f"postroom-email-{repository.read_yaml('galaxy.yml')['version']}.tar.gz"
     steps = (built / "context" / "Containerfile").read_text("utf-8")
     assert "ansible-galaxy collection install --offline" in steps
-    # The definition's own command, in a new environment, as in the image.
+    # This is the definition's own command, in a new environment as in the image.
     definition = yaml.safe_load((built / "execution-environment.yml").read_text("utf-8"))
     (step,) = definition["additional_build_steps"]["append_galaxy"]
     command = step.removeprefix("RUN ").replace("/usr/share/ansible", str(tmp_path))

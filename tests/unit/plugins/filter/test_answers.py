@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The filter `answers` normalizes a playbook's variables."""
+"""The `answers` filter normalizes a playbook's variables."""
 
 from __future__ import annotations
 
@@ -57,6 +57,6 @@ def test_a_missing_value_is_left_out(option: dict[str, Any], value: object) -> N
 @pytest.mark.parametrize("kind", ["str", "path"])
 @pytest.mark.parametrize("value", [640, ["a"], {}])
 def test_a_string_must_be_a_string(kind: str, value: object) -> None:
-    """A number is refused as a string and has to be quoted, because it may have lost a zero."""
+    """A number is refused where a string is expected, because it may have lost a leading zero."""
     with pytest.raises(AnsibleFilterError, match="mail_x must be a string"):
         ANSWERS({"mail_x": value}, {"mail_x": {"type": kind}})

@@ -50,7 +50,7 @@ CURRENT: list[dict[str, Any]] = [
 ]
 
 
-#: The filters by name.
+#: The filters, keyed by name.
 FILTERS: dict[str, Callable[..., Any]] = {
     name: function
     for module in MODULES
@@ -77,7 +77,7 @@ def work_in(current: Any = (), state: str = "present") -> list[dict[str, Any]]:
 
 
 def test_record_sets_are_merged_and_withdrawn(warned: list[str]) -> None:
-    """The service's records are merged with those of others, and later withdrawn."""
+    """The service's records are merged with other clients' records, and later withdrawn."""
     (created,) = [row for row in work_in() if row["type"] == "MX"]
     assert created == {
         "name": DOMAIN,
@@ -112,7 +112,7 @@ def verified(*statuses: str, **more: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("state", ["present", "absent"])
 def test_what_nobody_told_is_not_overwritten(state: str) -> None:
-    """If a record set is not known, it is not overwritten, because it may contain other records."""
+    """An unknown record set is not overwritten, because it may contain other records."""
     with pytest.raises(AnsibleFilterError) as caught:
         FILTERS["record_sets"](verified("match", "unknown", "missing"), [], state)
     assert str(caught.value).startswith(
@@ -160,7 +160,7 @@ def test_doubtful_records_are_refused() -> None:
 
 
 def test_an_alias_of_the_right_key_stays() -> None:
-    """An alias stays if the right key is behind it, and is an error otherwise."""
+    """An alias is kept if it leads to the right key, and causes an error otherwise."""
     alias = [{"name": SELECTOR, "type": "CNAME", "value": ["keys.example.net."]}]
     rows = FILTERS["record_sets"](verified("missing", "missing", "match"), alias)
     assert [row["action"] for row in rows] == ["create", "create", "none"]
@@ -169,7 +169,7 @@ def test_an_alias_of_the_right_key_stays() -> None:
 
 
 def test_texts_are_merged_split_and_shown() -> None:
-    """The filters spf_merge, txt_strings and zone_text merge, split and format texts."""
+    """The `spf_merge`, `txt_strings` and `zone_text` filters merge, split and format texts."""
     merge, strings, text = (FILTERS[name] for name in ("spf_merge", "txt_strings", "zone_text"))
     assert merge(["a note", '"v=spf1 mx " "~all"'], SPF) == MERGED
     assert merge("v=spf1 mx ~all", f'"{SPF}"') == MERGED
@@ -226,7 +226,7 @@ NO_MAP = "passwords: This must be a map of addresses to passwords. Write a line 
     ],
 )
 def test_a_name_has_one_spelling(name: str, key: str) -> None:
-    """All spellings of a name have the same key, even if no definition could contain the name."""
+    """All spellings of a name have the same key, even if no definition could contain that name."""
     assert FILTERS["name_key"](name) == key
     with pytest.raises(AnsibleFilterError, match="the name must be a string"):
         FILTERS["name_key"]([name])
@@ -248,7 +248,7 @@ def test_passwords_are_read(given: Any) -> None:
 
 
 class Encrypted:
-    """A string that is encrypted separately, as ansible-core up to 2.18 represents it."""
+    """A string with its own encryption, as ansible-core up to 2.18 represents it."""
 
     __ENCRYPTED__ = True
 

@@ -30,7 +30,7 @@ def question(*survey: Any, **option: Any) -> dict[str, Any]:
 
 
 def refused(survey: dict[str, Any]) -> list[str]:
-    """Return the errors of the schema, of AWX, and of an AWX launch with the defaults."""
+    """Return the errors from the schema, from AWX, and from an AWX launch with the defaults."""
     found = [error.message for error in SURVEYS.iter_errors(survey)]
     problem = surveys.problem_of(survey) if survey["spec"] else None
     return [*found, *([problem] if problem else []), *surveys.problems_of_defaults(survey)]
@@ -89,7 +89,7 @@ def test_kinds_of_questions(option: dict[str, Any], asked: dict[str, Any]) -> No
 
 
 def test_the_kind_of_text_can_be_told() -> None:
-    """An argument file can set the type of a text question, which affects a list's default."""
+    """An argument file can choose the type of a text question, which affects a list's default."""
     words = {**ASKED, "type": "text"}
     found = question(words, type="list", elements="str", default=["a", "b"])
     assert (found["type"], found["default"]) == ("text", "a,b")

@@ -32,7 +32,7 @@ DIFF = [{"before": {}, "after": {"name": "x"}}]
 
 @pytest.fixture
 def transport() -> Any:
-    """Return a transport to an address on which no server listens."""
+    """Provide a transport to an address on which no server listens."""
     with_nobody = transport_to("http://127.0.0.1:9")
     yield with_nobody
     with_nobody.close()
@@ -142,7 +142,7 @@ MANY = {f"Secret-{number:05}!" for number in range(10_000)}
 
 
 def test_those_of_many_that_are_there() -> None:
-    """Secrets are found at any position in a text, whatever their length and letters."""
+    """Secrets are found at any position in a text, whatever their length and characters."""
     there = {"Secret-00000!", "Secret-00777!", "Secret-09999!", "4", "üb", "line\nbreak"}
     text = "Secret-00000!, line\nbreak Secret-00777! 4 of them, übel: Secret-09999!"
     assert set(find_secrets(text, MANY | there | {"5", "none", "Secret-00000?"})) == there

@@ -65,7 +65,7 @@ class _Session(socketserver.BaseRequestHandler):
 
 
 class ImapServer(socketserver.ThreadingTCPServer):
-    """An IMAP server that lets a function decide about each login and records the names."""
+    """An IMAP server that records user names and lets a function decide about each login."""
 
     daemon_threads = True
 
@@ -76,7 +76,7 @@ class ImapServer(socketserver.ThreadingTCPServer):
         self.names: list[str] = []
 
     def log_in(self, given: str) -> str:
-        """Return the response to a login, which may repeat the request."""
+        """Return the response to a login, which may contain parts of the request."""
         name, secret = given.split("\0")[1:]
         self.names.append(name)
         quoted = base64.b64encode(given.encode()).decode()
@@ -86,7 +86,7 @@ class ImapServer(socketserver.ThreadingTCPServer):
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    """Return the authority for the server's certificate, which is for localhost."""
+    """Provide the authority for the server's certificate, which is for localhost."""
     return Authority(tmp_path_factory.mktemp("authority"))
 
 
@@ -104,7 +104,7 @@ Run = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def run(imap: ImapServer, authority: Authority) -> Run:
-    """Return the result of a module with ``probe`` and two passwords for Ann."""
+    """Provide a function that runs a module with ``probe`` and two passwords for Ann."""
 
     def run(server: ScriptedServer, *, check: bool = False, **options: Any) -> dict[str, Any]:
         main = email_tenant.main if "mailboxes" in options else email_mailbox.main
@@ -121,7 +121,7 @@ def run(imap: ImapServer, authority: Authority) -> Run:
 
 
 def patches(server: ScriptedServer) -> dict[str, dict[str, Any]]:
-    """Return the body of each PATCH by the local part of the name."""
+    """Return the body of each PATCH, keyed by the local part of the name."""
     writes = [request for request in server.requests if request.method != "GET"]
     assert {request.method for request in writes} <= {"PATCH"}
     names = [request.target.rpartition("/")[2].partition("%40")[0] for request in writes]
@@ -130,7 +130,7 @@ def patches(server: ScriptedServer) -> dict[str, dict[str, Any]]:
 
 @pytest.mark.parametrize("works", [True, False])
 def test_the_first_password_decides(works: bool, imap: ImapServer, serve: Serve, run: Run) -> None:
-    """The first password is tried once per mailbox, and if it fails, all passwords are set."""
+    """The first password is tried once per mailbox, and after a failed login all are set."""
     imap.verdict = lambda name: YES if works else NO
     server = serve(QuirkyService(None, domain("example.com"), mailbox(ANN)))
     options = {"name": ANN, "aliases": ["a@example.com"]}
@@ -162,7 +162,7 @@ UNDECIDED: list[tuple[dict[str, Any], str, str]] = [
 def test_only_a_refused_password_is_a_no(
     number: int, imap: ImapServer, serve: Serve, run: Run
 ) -> None:
-    """Only a refused password counts as wrong, and any other response is an error."""
+    """Only a refused login shows that a password is wrong, and any other response is an error."""
     options, answer, word = UNDECIDED[number]
     imap.verdict = lambda name: answer
     server = serve(QuirkyService(None, domain("example.com"), mailbox(ANN)))
@@ -177,7 +177,7 @@ def test_only_a_refused_password_is_a_no(
 
 
 def test_a_silent_server_is_an_error(serve: Serve, run: Run) -> None:
-    """A server that never responds is an error when the task's timeout ends."""
+    """If a server never responds, the task fails when its timeout ends."""
     server = serve(QuirkyService(None, domain("example.com"), mailbox(ANN)))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         result = run(server, name=ANN, imap_port=listener.getsockname()[1], timeout=2)

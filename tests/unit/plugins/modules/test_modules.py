@@ -50,7 +50,7 @@ MAIN: dict[str, Main] = {
 }
 
 BOX = {"name": "Alice@Example.com", "passwords": [PASSWORD], "aliases": ["sales@example.com"]}
-#: The tenant, the module, its options, and the writes of the first run. tests/e2e has more.
+#: The tenant, the module, its options, and the writes of the first run. tests/e2e has more cases.
 CHANGES: dict[str, tuple[list[Arguments], str, Arguments, list[str]]] = {
     "delete a domain and all": (
         [
@@ -107,7 +107,7 @@ def test_check_mode_predicts_the_run_and_a_second_is_empty(case: str, serve: Ser
     "arguments", [{}, {"name": "alice@example.com"}, {"domain": "example.com"}]
 )
 def test_a_module_that_reads_changes_nothing(arguments: Arguments, serve: Serve) -> None:
-    """A module that only reads sends one GET in either mode."""
+    """A module that only reads sends one GET, with or without check mode."""
     module = "dns_records" if "domain" in arguments else "info"
     server = serve(service_of(domain("example.com"), mailbox("alice@example.com")))
     results = [run(server, module, arguments, check=check) for check in (True, False)]
@@ -117,7 +117,7 @@ def test_a_module_that_reads_changes_nothing(arguments: Arguments, serve: Serve)
 
 
 def test_a_module_imports_only_what_its_object_needs() -> None:
-    """A module imports only the files that it needs, because a module process compiles them all."""
+    """A module imports only the files it needs, because a module process compiles them all."""
     path = os.pathsep.join([str(Path(email_mailbox.__file__).parents[5]), *sys.path])
     loaded = "[name.rpartition('.')[2] for name in sys.modules if '_api.' in name]"
     code = f"import sys; from {email_mailbox.__name__} import *; print(*{loaded})"
@@ -217,7 +217,7 @@ def test_replaced_passwords_are_in_one_request_with_the_lists(serve: Serve) -> N
 
 
 def test_a_string_is_one_password(serve: Serve) -> None:
-    """A string of passwords is one password, even if it contains commas or looks like a list."""
+    """A string is treated as one password, even if it contains commas or looks like a list."""
     for text in ("correct,horse battery-Zq8", '["x-Zq8","y-Zq8"]'):
         server = serve(service_of(domain("example.com")))
         assert run(server, "mailbox", {"name": "a@example.com", "passwords": text})["changed"]
@@ -279,7 +279,7 @@ DEFINITIONS: list[tuple[dict[str, Any], dict[str, Any]]] = [
 
 @pytest.mark.parametrize("row", range(len(DEFINITIONS)))
 def test_a_definition_holds_what_was_asked_for(row: int, serve: Serve) -> None:
-    """A definition contains the requested objects, which otherwise are returned as facts."""
+    """The requested objects are returned as facts or, if requested, as a definition."""
     options, definition = DEFINITIONS[row]
     facts = info(serve, **options)
     assert "definition" not in facts
@@ -358,7 +358,7 @@ def test_a_domain_that_is_not_registered(serve: Serve) -> None:
 
 
 def test_nothing_to_wait_for_is_a_warning(serve: Serve) -> None:
-    """The option wait causes a warning with states that do not wait."""
+    """The `wait` option causes a warning with states that do not wait."""
     server = serve(QuirkyService(Quirks(), domain("example.com")))
     common: dict[str, Any] = {**TSIG, "nameservers": ["192.0.2.1"], "wait_timeout": 5}
     said = "wait has no effect with state retrieved. Use it with verified or present."
@@ -380,7 +380,7 @@ def _without_dnspython(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_without_dnspython")
 def test_retrieving_does_without_dnspython(serve: Serve) -> None:
-    """The state retrieved works without dnspython."""
+    """The `retrieved` state works without dnspython."""
     server = serve(QuirkyService(Quirks(), domain("example.com")))
     assert records(server)["records"]
     asking = tuple(f"{PACKAGE}_api.dns.{name}" for name in ("query", "resolver", "update"))
@@ -390,7 +390,7 @@ def test_retrieving_does_without_dnspython(serve: Serve) -> None:
 @pytest.mark.usefixtures("_without_dnspython")
 @pytest.mark.parametrize("state", ["verified", "present", "absent"])
 def test_missing_dnspython_is_named(state: str, serve: Serve) -> None:
-    """A missing dnspython is reported with Ansible's own message before any query."""
+    """If dnspython is missing, Ansible's own message is reported before any query."""
     server = serve(QuirkyService(Quirks(), domain("example.com")))
     result = records(server, state=state)
     assert "Failed to import the required Python library (dnspython)" in result["msg"]

@@ -44,7 +44,7 @@ def run(server: ScriptedServer, *, check: bool = False, **options: Any) -> dict[
 
 
 def with_ann(**options: Any) -> dict[str, Any]:
-    """Return options that declare one existing mailbox and more."""
+    """Return options that declare an existing mailbox, and the given options."""
     return {"mailboxes": [ANN], **options}
 
 
@@ -63,7 +63,7 @@ MISTAKES: list[tuple[dict[str, Any], str, bool]] = [
 
 @pytest.mark.parametrize("number", range(len(MISTAKES)))
 def test_a_mistake_sends_no_write(number: int, serve: Serve) -> None:
-    """An error is reported in both modes without a write, or as a warning if it may be resolved."""
+    """An error prevents all writes and also fails check mode, unless an earlier task may fix it."""
     options, says, prerequisite = MISTAKES[number]
     server = serve(inhabited())
     result = run(server, **options)
@@ -91,7 +91,7 @@ def test_without_pyyaml_a_file_of_yaml_can_t_be_read(
 
 
 def test_missing_pydantic_is_reported(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A missing pydantic is reported with Ansible's own message before any request."""
+    """If pydantic is missing, Ansible's own message is reported before any request."""
     monkeypatch.setitem(sys.modules, "pydantic", None)
     server = serve(inhabited())
     result = run(server, mailboxes=[ANN])

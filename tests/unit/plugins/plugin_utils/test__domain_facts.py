@@ -72,7 +72,7 @@ def tenant() -> QuirkyService:
 
 
 def test_what_is_at_a_domain_is_counted(serve: Serve, connect: Connect) -> None:
-    """Mailboxes, forwarders and aliases are counted for the domain in their own address."""
+    """Mailboxes, forwarders and aliases are each counted for the domain of their own address."""
     domains, warnings = gather(connect(serve(tenant())), options())
     assert domains == {
         "one.example": {"email_mailboxes": 2, "email_forwarders": 0, "email_aliases": 1},
@@ -113,7 +113,7 @@ def test_an_invalid_domain_name_is_no_host(odd: str, serve: Serve, connect: Conn
 
 
 def test_the_stage_is_what_name_servers_say(serve: Serve, connect: Connect) -> None:
-    """Each selected domain has the stage that the name servers show, and no other is queried."""
+    """Only selected domains are queried, and their stages are what the name servers show."""
     service = QuirkyService(
         None, *map(domain, ("new.example", "old.example", "shy.example", "x.y"))
     )
@@ -140,7 +140,7 @@ def test_the_stage_is_what_name_servers_say(serve: Serve, connect: Connect) -> N
 
 
 def test_stages_have_one_deadline(serve: Serve, connect: Connect) -> None:
-    """After the deadline no domain is looked up, and one warning names the reason."""
+    """After the deadline, no domain is looked up, and one warning names the reason."""
     service = QuirkyService(None, *(domain(f"d{number}.example") for number in range(40)))
     server = serve(service)
     found = gather(connect(server), options(stage=True, stage_timeout=0))
@@ -152,7 +152,7 @@ def test_stages_have_one_deadline(serve: Serve, connect: Connect) -> None:
 
 
 def test_what_is_deleted_meanwhile_is_no_host(serve: Serve, connect: Connect) -> None:
-    """A domain that is deleted while the inventory is read is left out with a warning."""
+    """A domain that is deleted while the inventory is being read is left out with a warning."""
     service = QuirkyService(None, *map(domain, ("a.example", "b.example")))
     service.meddle("GET", lambda: service.principals.pop("b.example"))
     with misbehaving({("*", "*"): refused}) as nameserver:
@@ -183,7 +183,7 @@ def test_what_was_not_gathered_is_known(planted: object) -> None:
 
 
 def test_no_half_an_inventory(serve: Serve, connect: Connect) -> None:
-    """If one domain's records can't be read, a warning says so and all domains are listed."""
+    """If one domain's records can't be read, a warning says so, but all domains are listed."""
     service = QuirkyService(None, domain("a.example"), domain("b.example"))
     service.disturb("GET", problem(500, "Out of keys."), skip=2)
     with misbehaving({("*", "*"): answer("20 mx.elsewhere.example.")}) as nameserver:

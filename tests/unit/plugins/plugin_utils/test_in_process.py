@@ -54,7 +54,7 @@ def test_ansibles_own_python_runs_in_the_worker(interpreter: str) -> None:
 
 
 def test_a_virtual_environment_is_known_by_its_folder(tmp_path: Path) -> None:
-    """A virtual environment is recognized through a link to its folder, but not to its Python."""
+    """A virtual environment is recognized by a link to its directory, but not to its Python."""
     beside = tmp_path / "bin"
     beside.symlink_to(OWN.parent, target_is_directory=True)
     assert interpreter_reason(str(beside / OWN.name)) is None
@@ -95,7 +95,7 @@ PARAMS = {
 
 @pytest.fixture
 def connections() -> ConnectionCache:
-    """Return an empty cache of connections."""
+    """Provide an empty cache of connections."""
     return ConnectionCache()
 
 
@@ -145,7 +145,7 @@ RESULTS: list[Any] = [
 
 @pytest.mark.parametrize("result", RESULTS)
 def test_as_ansible_core_does_it(result: Any) -> None:
-    """Secrets are removed from results in the same way as by ansible-core."""
+    """Secrets are removed from results in the same way as in ansible-core."""
     assert remove_secrets(result, SECRETS) == as_lists(parameters.remove_values(result, SECRETS))
 
 
@@ -162,7 +162,7 @@ class Action(InProcessAction):
     argument_spec: Mapping[str, Any] = MappingProxyType({"more": {"type": "dict"}})
 
     def __init__(self, error: BaseException | None = None) -> None:
-        # With so many secrets, the invocation is not logged.
+        # Because there are so many secrets, the invocation is not logged.
         more = {"passwords": [f"stray-{number:04}" for number in range(101)]}
         # Since ansible-core 2.19, results contain a traceback only if the controller asks for it.
         asked = (
@@ -213,7 +213,7 @@ def test_a_crash_is_a_result_without_secrets() -> None:
 def test_a_worker_ends_when_ansible_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker whose parent process has ended exits with status 1."""
     ended: list[int] = []
-    # A process that was never started is not alive.
+    # A process that was never started is not running.
     monkeypatch.setattr(multiprocessing, "parent_process", multiprocessing.Process)
     monkeypatch.setattr(os, "_exit", ended.append)
     sleep_unless_orphaned(0.01)

@@ -1,3 +1,3 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The migrations, in the order of their numbers. Released migrations never change."""
+"""The migrations, in numerical order. Released migrations never change."""

@@ -16,7 +16,7 @@ down_revision = "0001"
 
 
 def upgrade() -> None:
-    """Reject INSERT OR REPLACE, which fires no DELETE trigger, and add the column `ends_at`."""
+    """Reject INSERT OR REPLACE, which fires no DELETE trigger, and add the `ends_at` column."""
     if op.get_bind().dialect.name == "sqlite":
         for table, key in (("audit", "seq"), ("audit_head", "id")):
             there = f"EXISTS (SELECT 1 FROM {table} WHERE {key} = NEW.{key})"  # noqa: S608
@@ -29,7 +29,7 @@ def upgrade() -> None:
 
 
 def _fill_ends() -> None:
-    """Set `ends_at` of existing requests. Until now, the last day ended at midnight UTC."""
+    """Set `ends_at` for existing requests, whose last day ended at midnight UTC."""
     request = sa.table(
         "request", sa.column("id"), sa.column("expires_on", sa.Date), sa.column("ends_at", Moment)
     )

@@ -33,7 +33,7 @@ notification = sa.table(
 
 
 def upgrade() -> None:
-    """Move data from the replaced columns to the new ones, and drop the replaced columns."""
+    """Move data from the old columns to the new columns, and drop the old columns."""
     op.rename_table("tombstone", "reservation")
     op.create_table(
         "notification",
@@ -61,7 +61,7 @@ def _add(table: str, *names: str) -> None:
 
 
 def _reason(name: str, sentence: str) -> dict[str, Any]:
-    """Return the columns of a legacy reason for a sentence, or none if it is empty."""
+    """Return the columns of a legacy reason for a sentence, or no columns for an empty sentence."""
     return {f"{name}_code": "legacy", f"{name}_params": {"text": sentence}} if sentence else {}
 
 
@@ -82,7 +82,7 @@ def _migrate_requests() -> None:
 
 
 def _migrate_refusals() -> None:
-    """Move the reasons of refusals out of the column for the voter's own reason."""
+    """Move the reasons for refusals out of the column for the voter's own reason."""
     bind = op.get_bind()
     for row in bind.execute(sa.select(vote).where(vote.c.state == "refused")).all():
         same = (vote.c.request == row.request, vote.c.voter == row.voter)

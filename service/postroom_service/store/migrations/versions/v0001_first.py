@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The schema of the first release, which stored its version in the table schema_version."""
+"""The schema of the first release, which stored its version in the schema_version table."""
 
 from __future__ import annotations
 

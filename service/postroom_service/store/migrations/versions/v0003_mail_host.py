@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""On PostgreSQL, add the schema `mail`, which the programs of a mail host read.
+"""On PostgreSQL, add the `mail` schema, which a mail host's programs read.
 
-`postroom_service.store.grants` grants their database roles access to it.
+`postroom_service.store.grants` gives these programs' database roles access to the schema.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def test_a_domain_that_was_not_emptied_stays(serve: Serve, connect: Connect) -> 
 def test_an_address_that_another_run_moved_is_not_given_back(
     serve: Serve, connect: Connect
 ) -> None:
-    """An address that another run has already moved is not given back to its former owner."""
+    """An address that another run has already moved is not given back to its previous owner."""
     service = service_of(mailbox("alice@example.com", "x@example.com"))
     parts: Parts = {"mailboxes": [mail("alice"), mail("bob", "x")]}
     planned = plan_for(service, parts, passwords=["bob@example.com"])
@@ -93,7 +93,7 @@ TWO_MOVES: Parts = {"mailboxes": [mail("bob"), mail("alice", "x"), mail("carol",
 
 
 def movers() -> QuirkyService:
-    """Return a service in which Bob has the addresses that others are to get."""
+    """Return a service on which Bob has the addresses that other mailboxes are to get."""
     return service_of(
         *map(mailbox, ("alice@example.com", "carol@example.com")),
         mailbox("bob@example.com", "x@example.com", "y@example.com"),
@@ -115,7 +115,7 @@ RETURNED: dict[str, tuple[Parts, list[str], dict[str, str], list[str]]] = {
 
 @pytest.mark.parametrize("case", RETURNED)
 def test_a_refused_address_is_given_back(case: str, serve: Serve, connect: Connect) -> None:
-    """An address that its new owner can't take is given back to its former owner."""
+    """An address that its new owner can't take is given back to its previous owner."""
     parts, refused, after, outcomes = RETURNED[case]
     service = movers()
     planned = plan_for(service, parts)
@@ -128,7 +128,7 @@ def test_a_refused_address_is_given_back(case: str, serve: Serve, connect: Conne
 
 
 def test_an_address_of_an_unattempted_step_is_given_back(serve: Serve, connect: Connect) -> None:
-    """If a mailbox needs addresses of two owners and one fails, the other gets its address back."""
+    """If a mailbox needs addresses of two owners and one move fails, the other move is undone."""
     boxes: tuple[tuple[str, list[str]], ...] = (
         ("alice", []),
         ("bob", ["x@example.com"]),
@@ -144,7 +144,7 @@ def test_an_address_of_an_unattempted_step_is_given_back(serve: Serve, connect: 
 
 
 def test_an_address_that_can_not_be_given_back_is_reported(serve: Serve, connect: Connect) -> None:
-    """An address that can't be given back is reported, because it may not receive mail."""
+    """An address that can't be given back is reported, because it may no longer receive mail."""
     service = movers()
     planned = plan_for(service, MOVE)
     fussy = Fussy(service, {"PATCH /api/principal/alice": problem(422, "no")})
@@ -179,7 +179,7 @@ def test_an_address_that_may_have_moved_stays(lost: str, serve: Serve, connect: 
 
 
 def test_a_pause_beyond_the_deadline_stops_the_rest(serve: Serve, connect: Connect) -> None:
-    """A requested pause that exceeds the deadline stops the rest without waiting."""
+    """If a requested pause exceeds the deadline, no other change is made and nothing waits."""
     service = service_of()
     planned = many(service, 40)
     server = serve(Fussy(service, {"POST b": problem(429).having(Retry_After="86400")}))
@@ -203,7 +203,7 @@ def test_a_refused_token_stops_the_rest(concurrency: int, serve: Serve, connect:
 
 
 def test_many_failures_in_a_row_stop_the_rest(serve: Serve, connect: Connect) -> None:
-    """Sixteen failures in a row stop the rest, but a success or refusal resets the count."""
+    """Sixteen failures in a row stop other changes, but a success or refusal resets the count."""
     service = service_of()
     planned = many(service, 40)
     server = serve(Fussy(service, {"POST b": problem(500)}))
@@ -231,7 +231,7 @@ def editable() -> QuirkyService:
 
 
 def test_edits_are_confirmed_by_one_list(serve: Serve, connect: Connect) -> None:
-    """Edits are confirmed by one list, after a pause in which other clients may overwrite them."""
+    """Edits are confirmed with one list, after a pause in which other clients may write."""
     service, clock = editable(), Clock()
     planned = plan_for(service, EDITS)
     server = serve(service)
@@ -286,7 +286,7 @@ def test_an_edit_that_can_not_be_repaired_was_written(serve: Serve, connect: Con
 
 
 def test_a_failed_confirmation_leaves_edits_unknown(serve: Serve, connect: Connect) -> None:
-    """If the confirmation fails, edits are reported as failed but written, and creates as done."""
+    """If the confirmation fails, edits count as failed but written, and creations as done."""
     service = editable()
     parts: Parts = {"mailboxes": [mail("alice", "x"), mail("new")]}
     planned = plan_for(service, parts, passwords=["new"])
@@ -300,7 +300,7 @@ def test_a_failed_confirmation_leaves_edits_unknown(serve: Serve, connect: Conne
 
 
 def test_an_interrupt_starts_nothing_more(serve: Serve, connect: Connect) -> None:
-    """After an interrupt, running changes finish, no more start, and no thread remains."""
+    """After an interrupt, running changes finish, no other changes start, and no thread remains."""
     service = service_of()
     planned = many(service, 40)
     server = serve(service)

@@ -73,12 +73,12 @@ class Task(NamedTuple):
 
 
 def names(*members: Name) -> frozenset[Name]:
-    """Return a set of names."""
+    """Return a set of the given names."""
     return frozenset(members)
 
 
 def plan(task: Task, *principals: Principal) -> Plan:
-    """Plan a task for a tenant with these principals. Unless they include domains, it has two."""
+    """Plan a task for a tenant with these principals, plus two domains if they include none."""
     domains = (
         [] if any(isinstance(p, Domain) for p in principals) else [Domain(HOME), Domain(OTHER)]
     )
@@ -104,7 +104,7 @@ def team(name: Name = TEAM, members: frozenset[Name] | None = None, **options: A
 
 
 def alias(address: Name = SALES, mailbox: Name = ALICE, *, move: bool = False) -> Task:
-    """Declare an alias."""
+    """Declare an alias present."""
     return Task(DeclaredMailbox(mailbox, aliases=names(address), only_aliases=True, move=move))
 
 
@@ -161,7 +161,7 @@ UNCHANGED: dict[str, tuple[list[Principal], Task]] = {
     "no alias of nobody": ([], no_alias(SALES, ALICE)),
 }
 
-#: The tenant, the task, and words of the problem: the object and the remedy.
+#: The tenant, the task, and words in the problem's message: the object and the remedy.
 PROBLEMS: dict[str, tuple[list[Principal], Task, list[str]]] = {
     "unregistered domain": (
         [],
@@ -272,7 +272,7 @@ def test_a_problem_names_the_object_and_the_remedy(case: str) -> None:
     assert [word for word in words if word not in text] == []
 
 
-#: A task, the object, and whether the plan also needs the list.
+#: A task, the object, and whether the plan also needs the list of all principals.
 READS: dict[str, tuple[Task, dict[str, Any] | None, bool]] = {
     "new domain": (Task(DeclaredDomain(HOME)), None, False),
     "forwarder, fewer members": (
@@ -292,7 +292,7 @@ READS: dict[str, tuple[Task, dict[str, Any] | None, bool]] = {
 
 @pytest.mark.parametrize("case", READS)
 def test_a_plan_reads_what_it_needs(case: str, serve: Serve, connect: Connect) -> None:
-    """A plan only reads the list of all principals if it needs it."""
+    """A plan reads the list of all principals only if necessary."""
     task, found, needs_list = READS[case]
     rows = [found] if found else []
     server = serve(QuirkyService(None, *rows, *([domain(HOME.key)] if needs_list else [])))
@@ -347,7 +347,7 @@ def test_a_change_that_makes_mail_bounce_is_a_warning(case: str) -> None:
 
 
 def test_a_new_member_that_does_not_exist_is_a_warning(serve: Serve, connect: Connect) -> None:
-    """A new member that does not exist causes a warning in both modes."""
+    """A new member that does not exist causes a warning, with or without check mode."""
     for check in (True, False):
         server = serve(QuirkyService(None, domain(HOME.key)))
         found = converge(connect(server), team(members=names(BOB)), dry_run=check)
@@ -365,7 +365,7 @@ def test_purging_without_a_list_is_a_warning() -> None:
 
 @pytest.mark.parametrize("password", ["secret\n", "se\0cret", "se\tcret", "secret\x7f", "  ", ""])
 def test_an_unusable_password_is_refused(password: str) -> None:
-    """An unusable password is refused with its position, but without the password."""
+    """The error about an unusable password gives its position, but not the password itself."""
     with pytest.raises(errors.InvalidInput, match="entry 2 of 2") as caught:
         mailbox_passwords(
             {"passwords": ["two words ", password], "update_password": "on_create"}, ALICE
@@ -421,7 +421,7 @@ def test_a_delete_reads_the_object_again(serve: Serve, connect: Connect) -> None
 
 
 def test_an_object_of_another_kind_is_not_deleted(serve: Serve, connect: Connect) -> None:
-    """An object is not deleted if it was replaced by another kind in the meantime."""
+    """An object is not deleted if an object of another kind has replaced it in the meantime."""
     service = QuirkyService(None, mailbox(ALICE.key))
     other = forwarder(ALICE.key, "x@y.example")
     service.meddle("GET", lambda: service.principals.update({ALICE.key: other}))
@@ -440,7 +440,7 @@ def test_a_domain_whose_name_begins_alike_is_left_alone(serve: Serve, connect: C
 
 
 def test_a_domain_that_fills_while_it_is_emptied_is_left(serve: Serve, connect: Connect) -> None:
-    """A domain is not deleted if an object was created on it in the meantime."""
+    """A domain is not deleted if an object has been created on it in the meantime."""
     late = "late@example.com"
     service = QuirkyService(None, domain(HOME.key), mailbox(ALICE.key))
     service.meddle("DELETE", lambda: service.principals.update({late: mailbox(late)}))
@@ -475,7 +475,7 @@ def service_with_alias() -> QuirkyService:
 
 @pytest.mark.parametrize("times", [1, 3], ids=["taken back", "stays"])
 def test_a_half_failed_move_is_taken_back(times: int, serve: Serve, connect: Connect) -> None:
-    """If the second half of a move fails, the first half is reverted or reported as done."""
+    """If the second half of a move fails, the first half is either reverted or reported as done."""
     service = service_with_alias()
     service.disturb("PATCH", problem(400), skip=1, times=times)
     with pytest.raises(errors.Rejected) as caught:
@@ -546,7 +546,7 @@ STEPS = [
 
 @pytest.mark.parametrize("habit", HABITS)
 def test_steps_are_idempotent_over_any_server(habit: str, serve: Serve, connect: Connect) -> None:
-    """With any service, each step changes something, and repeating it sends no write."""
+    """Each step changes something on any kind of service, and repeating the step sends no write."""
     service = QuirkyService(HABITS[habit], domain("other.example"), mailbox("zoe@other.example"))
     server = serve(service)
     client = connect(server, timeout=300.0)

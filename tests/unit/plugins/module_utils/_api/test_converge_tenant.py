@@ -69,7 +69,7 @@ LIST = "GET /api/principal"
 
 
 def inhabited(quirks: Quirks | None = None) -> QuirkyService:
-    """Return a service on which PARTS is one change of each kind."""
+    """Return a service on which applying PARTS makes one change of each kind."""
     principals = [
         domain("example.com"),
         mailbox("alice@example.com", "y@example.com", "z@example.com"),
@@ -125,7 +125,7 @@ def test_check_mode_only_reads(serve: Serve, connect: Connect) -> None:
 
 
 def lacking(service: QuirkyService, *lacks: str) -> Handler:
-    """Remove names from the list of everything, but not from the lists by type."""
+    """Return a handler that omits names from the list of everything, but not from lists by type."""
 
     def answer(request: Request) -> Reply:
         if request.line != LIST:
@@ -258,7 +258,7 @@ def test_an_incomplete_run_reports_every_object(serve: Serve, connect: Connect) 
 
 
 def test_one_object_that_half_failed_is_one_failure(serve: Serve, connect: Connect) -> None:
-    """An object whose change half failed is reported as changed and counted as failed."""
+    """An object whose change failed halfway is reported as changed and counted as failed."""
     service = inhabited()
     service.disturb("PATCH", problem(422, "no"), skip=1)
     parts: Parts = {**PARTS, "domains": []}
@@ -343,7 +343,7 @@ FED: Parts = {"mailboxes": [mail("alice")], "forwarders": [forward("team", "bob"
 TEAM: list[Principal] = [HOME, box("alice"), team("team", FAR)]
 EVERYTHING: dict[str, Any] = {"purge": KINDS, "max_deletions": 9}
 INDIVIDUALS = {**EVERYTHING, "purge": ["alias", "mailbox", "forwarder"]}
-#: The tenant, definition and options, the problems, and what is deleted if they are ignored.
+#: The tenant, definition and options, the problems, and what is deleted despite these problems.
 CASES: dict[str, tuple[list[Principal], Parts, dict[str, Any], list[str], set[str]]] = {
     "a domain in use is not purged": (
         [OLD, box("x@old.example")],
@@ -428,7 +428,7 @@ CASES: dict[str, tuple[list[Principal], Parts, dict[str, Any], list[str], set[st
         [],
         {"legal@old.example", "x@old.example", "old.example"},
     ),
-    # Moves don't count either, nor do expired objects, whose end was declared.
+    # Moves don't count either. Expired objects don't count, because their end was declared.
     "what is declared absent does not count": (
         [HOME, OLD, box("a", "x", "y", "z"), box("b"), box("m"), team("c", FAR), team("d", FAR)],
         {
@@ -449,7 +449,7 @@ CASES: dict[str, tuple[list[Principal], Parts, dict[str, Any], list[str], set[st
 
 @pytest.mark.parametrize("case", CASES)
 def test_limits_of_purge_and_force(case: str) -> None:
-    """A purge or a forced deletion keeps what is ignored or what the definition needs."""
+    """Purges and forced deletions keep objects that are ignored or that the definition needs."""
     tenant, parts, options, patterns, wanted = CASES[case]
     planned = plan(tenant, parts, **options)
     assert [text.replace("@example.com", "") for text in problems(planned)] == patterns
@@ -475,7 +475,7 @@ COUNTED: dict[str, tuple[list[Principal], Parts, dict[str, Any], int]] = {
 
 @pytest.mark.parametrize("case", COUNTED)
 def test_max_deletions_counts_what_is_not_named(case: str) -> None:
-    """Only undeclared deletions count against max_deletions, and one too many is refused."""
+    """Only undeclared deletions count against max_deletions, and even one too many is refused."""
     tenant, parts, options, count = COUNTED[case]
     assert problems(plan(tenant, parts, max_deletions=count, **options)) == []
     (problem,) = plan(tenant, parts, max_deletions=count - 1, **options).problems

@@ -136,7 +136,7 @@ ONE_FILE: dict[str, list[tuple[str, str]]] = {
     ],
 }
 
-# Two files, and the problems in the second one.
+# Two files, and the problems in the second file.
 TWO_FILES: dict[tuple[str, str], list[tuple[str, str]]] = {
     (
         "domains: [{name: a.example, state: absent, force: true}]",
@@ -257,7 +257,7 @@ def test_a_file_that_is_not_regular_is_refused(tmp_path: Path) -> None:
 
 
 def test_files_are_merged(tmp_path: Path) -> None:
-    """Files are merged by joining aliases and members."""
+    """When files are merged, the aliases and members of an object are combined."""
     merged = read(
         tmp_path,
         "domains: [a.example]\nmailboxes: [m@a.example]\n"
@@ -337,7 +337,7 @@ def test_absent_objects_claim_no_address() -> None:
     ],
 )
 def test_unusable_passwords_are_refused(raw: dict[Any, Any], words: str) -> None:
-    """An unusable password is refused with the address, but without the password."""
+    """The error about an unusable password names the address, but not the password."""
     with pytest.raises(InvalidInput, match=r"^passwords: ") as caught:
         read_passwords(raw)
     assert words in str(caught.value)
@@ -418,7 +418,7 @@ def test_a_file_is_plain_data(text: str, tmp_path: Path) -> None:
 
 
 def test_the_line_of_a_missing_part_is_that_of_its_parent(tmp_path: Path) -> None:
-    """A missing part has the line of its parent, and JSON that is nested too deep has no lines."""
+    """A missing part is reported at its parent's line, and deeply nested JSON without any line."""
     text = '{\n "a": [\n  "b"]}'
     for found, line in ((text, 2), (f'{{"a": {"[" * 30 + "]" * 30}}}', None)):
         lines = loaded(tmp_path, found, "x.json").find_line
@@ -430,7 +430,7 @@ def test_the_line_of_a_missing_part_is_that_of_its_parent(tmp_path: Path) -> Non
 def test_an_unusable_file_is_refused(
     name: str, content: bytes, line: int | None, words: str, tmp_path: Path
 ) -> None:
-    """An unusable file is refused with the line, if known, and without possible secrets."""
+    """The error about an unusable file gives the line, if known, but no possible secret."""
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InvalidDefinition) as caught:
         load(str(tmp_path / name))
@@ -469,7 +469,7 @@ EMPTY: dict[str, list[object]] = {"domains": [], "mailboxes": [], "forwarders": 
 
 
 def test_everything_is_declared_in_order() -> None:
-    """An export contains all objects in order, and all lists, even if they are empty."""
+    """An export contains all objects in order, and all of their lists, even empty ones."""
     definition, warnings = export(TENANT)
     assert definition["forwarders"] == [
         {"name": "Team@example.com", "members": ["b@c.eu", "z@a.example"], "aliases": []}
@@ -500,7 +500,7 @@ def test_an_object_that_can_not_be_declared_is_left_out_whole(principal: Princip
 
 
 def test_an_alias_that_can_not_be_declared_is_left_out_alone() -> None:
-    """An alias that can't be declared is left out, and the warning names the option ignore."""
+    """An alias that can't be declared is left out, and the warning names the `ignore` option."""
     box = Mailbox(read_name("a@example.com"), read_names("@example.com", "b@example.com"))
     definition, (warning,) = export([box])
     assert definition["mailboxes"] == [{"name": "a@example.com", "aliases": ["b@example.com"]}]

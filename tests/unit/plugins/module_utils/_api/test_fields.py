@@ -76,7 +76,7 @@ each_field = pytest.mark.parametrize(("kind", "field"), FIELDS)
 
 
 def filled(kind: type[Individual], changed: str = "") -> Individual:
-    """Return an object with a value in each field, and the second value in ``changed``."""
+    """Return an object with the second value in ``changed`` and the first value elsewhere."""
     return kind(**{each.name: VALUES[each.name][each.name == changed] for each in fields(kind)})
 
 
@@ -87,7 +87,7 @@ def entry_of(individual: Individual) -> dict[str, Any]:
 
 
 def planned(declared: Individual, *current: Individual) -> Plan:
-    """Return the plan for a tenant that has ``current``. It must have no problems."""
+    """Return the plan for a tenant that contains ``current``. The plan must have no problems."""
     found = plan(
         [*TENANT, *current],
         export([declared])[0],
@@ -101,7 +101,7 @@ def planned(declared: Individual, *current: Individual) -> Plan:
 
 @each_field
 def test_a_plan_changes_each_field(kind: type[Individual], field: str) -> None:
-    """A plan creates and updates an object with each field, and is empty if the field is right."""
+    """A plan creates and updates an object with each field, or is empty if nothing differs."""
     wanted, other = filled(kind), filled(kind, field)
     (created,) = planned(wanted).changes
     assert created.after == wanted
@@ -159,7 +159,7 @@ def test_definitions_are_merged_by_field(kind: type[Individual], field: str) -> 
 
 @each_field
 def test_a_module_sets_each_field(kind: type[Individual], field: str, serve: Serve) -> None:
-    """A module sets each field, returns it, and changes nothing in a second run."""
+    """A module sets each field and returns it, and a second run changes nothing."""
     members = [quirky.mailbox(f"member{number}@example.com") for number in (1, 2)]
     server = serve(quirky.QuirkyService(None, quirky.domain("example.com"), *members))
 

@@ -89,7 +89,7 @@ def judged(
 
 
 def fixed(*records: str) -> str:
-    """Return the remedy that publishes these MX records and removes those listed after a minus."""
+    """Return the remedy that publishes these MX records and removes those with a leading minus."""
     removed = [f"MX {one[1:]}" for one in records if one.startswith("-")]
     added = [f"add MX {one}" for one in records if not one.startswith("-")]
     words = [f"remove the record{'s' * (len(removed) > 1)} {' and '.join(removed)}", *added]
@@ -173,7 +173,7 @@ def test_values_are_judged(row: int) -> None:
 
 @pytest.mark.parametrize("row", range(len(VALUES)))
 def test_the_edit_makes_the_record_right(row: int) -> None:
-    """Following the remedy makes the record right and keeps the records of others."""
+    """Following the remedy corrects the record and keeps other clients' records."""
     wanted, values, status, code, _remedy = VALUES[row]
     held = says(*values).values
     compared = compare(wanted, held)
@@ -188,7 +188,7 @@ def test_the_edit_makes_the_record_right(row: int) -> None:
 
 
 def test_a_record_that_every_server_has_is_a_match() -> None:
-    """A record that every server has is a match, and the verdict lists the servers."""
+    """A record that every server returns is a match, and the verdict lists the servers."""
     verdict = judged(says(OURS), says(OURS, server=NS2))
     assert verdict[:4] == (MX, "match", "present", ("10 mail.example.net.",))
     assert (verdict.remedy, verdict.is_published) == ("", True)
@@ -234,7 +234,7 @@ def test_others_rank_against_the_service(found: list[int], expected: list[str]) 
     ],
 )
 def test_a_failed_query_proves_nothing(answer: Answer, words: str, remedy: str) -> None:
-    """A failed query proves nothing, and on its own makes the record unknown."""
+    """A failed query proves nothing, and a record is unknown if all queries for it failed."""
     verdict = judged(answer)
     assert (verdict.status, verdict.found) == ("unknown", ())
     assert words in verdict.detail
@@ -253,7 +253,7 @@ def test_without_an_authoritative_server_the_record_is_unknown() -> None:
 
 
 def test_servers_that_disagree_are_listed() -> None:
-    """If servers disagree, the verdict lists them and advises to wait for the zone transfer."""
+    """If servers disagree, the verdict lists them and recommends waiting for the zone transfer."""
     verdict = judged(says(OURS), says(server=NS2))
     assert (verdict.status, verdict.code) == ("missing", "servers_disagree")
     ns1, ns2 = verdict.detail.split(";")
@@ -263,7 +263,7 @@ def test_servers_that_disagree_are_listed() -> None:
 
 
 def test_the_worst_problem_comes_first() -> None:
-    """If servers report different problems, the worst one determines the verdict."""
+    """If servers report different problems, the worst problem determines the verdict."""
     verdict = judged(says(), says(Mx(1, "mx.example.org"), server=NS2))
     assert (verdict.status, verdict.found) == ("conflict", ("1 mx.example.org.",))
     assert verdict.remedy.startswith("At example.com, remove the record MX 1 mx.example.org.")
@@ -288,7 +288,7 @@ def test_resolvers_confirm_the_record() -> None:
     ],
 )
 def test_resolved_records(resolved: list[Answer], expected: bool) -> None:
-    """A record counts as resolved if at least one resolver answers and none contradicts."""
+    """A record counts as resolved if at least one resolver answers and none contradicts it."""
     observation = Observation((says(OURS),), None, tuple(resolved))
     assert is_resolved(MX, observation) is expected
 
@@ -307,7 +307,7 @@ def test_resolved_records(resolved: list[Answer], expected: bool) -> None:
 def test_the_stage_is_that_of_the_last_record(
     answers: list[Answer], resolved: bool, expected: str
 ) -> None:
-    """The stage is that of the worst record, and a known problem is worse than an unknown one."""
+    """The worst record determines the stage, and known problems are worse than unknown records."""
     verdicts = [judged(answer) for answer in answers]
     assert stage_of(verdicts, resolved=resolved) == expected
 
@@ -355,7 +355,7 @@ def test_only_a_key_may_be_kept_elsewhere(
 def test_an_answer_from_a_wildcard_is_not_the_record(
     answer: Answer, wildcard: Answer, is_wildcard: bool
 ) -> None:
-    """A wildcard's answer counts as a missing record, unless it matches."""
+    """A wildcard's answer that does not match counts as a missing record."""
     verdict = judged(answer, wanted=DKIM, wildcard=wildcard)
     assert (verdict.code == "wildcard") is is_wildcard
     assert not is_wildcard or verdict.status == "missing"

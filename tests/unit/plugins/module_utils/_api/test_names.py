@@ -62,7 +62,7 @@ NOT_ADDRESSES = [
 
 @pytest.mark.parametrize("text", DOMAINS)
 def test_a_domain_has_one_key(text: str) -> None:
-    """All spellings of a domain have the same key, and each keeps its spelling."""
+    """All spellings of a domain have the same key, and each name keeps its spelling."""
     name = parse_domain(text)
     assert name.key == DOMAINS[text]
     assert str(name) == text.strip().removesuffix(".")
@@ -137,7 +137,7 @@ def test_an_invalid_address_is_refused(text: str) -> None:
 @settings(max_examples=50)
 @given(st.text(max_size=60) | st.from_regex(r"[A-Za-z0-9.+-]{1,9}@[a-zéöß-]{1,9}\.example"))
 def test_normalising_is_idempotent_and_never_crashes(text: str) -> None:
-    """Any text is refused or has a lower-case key, and the key is its own key."""
+    """Any text is refused or has a lower-case key, and normalizing a key changes nothing."""
     for parse in (parse_domain, parse_address):
         try:
             name = parse(text)
@@ -184,7 +184,7 @@ SERVERS = {
 
 @pytest.mark.parametrize("text", SERVERS)
 def test_servers_as_people_write_them(text: str) -> None:
-    """A name server is given as a host or an address, with an optional port."""
+    """A name server can be given as a host or an address, with an optional port."""
     assert resolver.parse_server(text, "nameservers") == SERVERS[text]
 
 
@@ -238,7 +238,7 @@ def test_the_resolvers_of_the_system(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("length", [1, 240, 241])
 def test_names_that_are_not_there(length: int) -> None:
-    """Random names are generated below and beside a name, and are valid in DNS."""
+    """Random names are generated below a name and next to it, and are valid in DNS."""
     parent = ".".join(["a" * 63] * 3 + ["a" * (length - 192)]) if length > 1 else "test"
     name = f"own.{parent}"
     below, beside = random_names(name)
@@ -259,7 +259,7 @@ WRONG_KEYS = {
 
 @pytest.mark.parametrize(("parts", "message"), WRONG_KEYS.values(), ids=WRONG_KEYS)
 def test_a_key_hides_its_secret(parts: tuple[str, ...], message: str) -> None:
-    """Neither a key nor the error about an invalid one reveals the secret."""
+    """Neither a key nor the error about an invalid key reveals the secret."""
     with pytest.raises(InvalidInput) as caught:
         TsigKey(*parts)
     assert message in str(caught.value)

@@ -44,7 +44,7 @@ ADD_SALES = Edit(add_aliases=frozenset({SALES}))
 PATH = "/api/principal/alice%40example.com"
 STALE = [ALICE.key, THEIRS.key]
 
-#: Responses that don't show whether a write took effect, and whether it may be repeated.
+#: Responses that leave the outcome of a write unknown, and whether the write may be repeated.
 UNKNOWN = {
     "reset": (RESET, True),
     "cut short": (Reply(200, b'{"na', {"Content-Type": "application/json"}, missing=40), True),
@@ -161,7 +161,7 @@ def test_passwords_are_sent_again_or_unknown(serve: Serve, connect: Connect) -> 
     ids=["401", "403", "500", "404 page", "redirect"],
 )
 def test_a_failed_verification_is_no_absence(reply: Reply, serve: Serve, connect: Connect) -> None:
-    """A failed verification does not count as absence, and the error says so."""
+    """If verification fails, the object does not count as absent, and the error says so."""
     service = service_with()
     service.disturb("POST", RESET, effect=True)
     service.disturb("GET", reply, times=9)
@@ -176,7 +176,7 @@ def test_a_hanging_create_is_verified_before_the_deadline(serve: Serve, connect:
     """A hanging POST is aborted in time for a GET to verify it."""
     service = service_with()
     service.disturb("POST", Reply(hang=True), effect=True)
-    # In real time, because this wait happens in the socket.
+    # This test uses real time, because the socket does the waiting.
     client = connect(serve(service), clock=time.monotonic, timeout=2.0)
     assert client.create(BOX, PASSWORDS) == BOX
 
@@ -198,7 +198,7 @@ def emails(service: QuirkyService) -> set[str]:
 
 
 def replacing(service: QuirkyService, values: list[str]) -> Callable[[], None]:
-    """Return another client that replaces the list."""
+    """Return another client that replaces the list of addresses."""
     return lambda: service.principals[ALICE.key].update(emails=list(values))
 
 
@@ -214,7 +214,7 @@ def test_an_edit_is_verified_after_a_while(serve: Serve, connect: Connect) -> No
 
 
 def test_a_lost_update_is_repaired(serve: Serve, connect: Connect) -> None:
-    """An edit that another client overwrites with an older list is made again."""
+    """An edit is repeated if another client overwrites it with an older list."""
     service = service_with(mailbox(ALICE.key))
     service.meddle("PATCH", replacing(service, STALE))
     server = serve(service)
@@ -268,7 +268,7 @@ ROWS = [domain(f"d{number}.example") for number in range(5)]
 
 
 def page(*rows: dict[str, Any], total: int | None = None, link: str = "") -> Reply:
-    """Return a page of a list."""
+    """Return one page of a list."""
     reply = json_reply({"items": rows, "total": total} if total is not None else list(rows))
     return reply.having(Link=link) if link else reply
 
@@ -325,14 +325,14 @@ def test_a_list_that_changes_is_read_again(serve: Serve, connect: Connect) -> No
 
 
 def test_a_row_that_came_meanwhile_is_no_cut(serve: Serve, connect: Connect) -> None:
-    """A name that appears only in the lists by type is not treated as missing."""
+    """A complete list is accepted even if a new name appears only in the lists by type."""
     server = serve(QuirkyService(None, domain("d.example")))
     connect(server).check_list(set())
     assert server.lines[-1] == f"GET {LIST}"
 
 
 def test_a_name_that_vanishes_is_left_out(serve: Serve, connect: Connect) -> None:
-    """In a list of bare names, each one is fetched, and one that has vanished is left out."""
+    """If a list contains only names, each object is fetched, and vanished objects are left out."""
     listed = ["d.example", "a@d.example"]
     replies = {LIST: json_reply(listed), f"{LIST}/d.example": json_reply(domain("d.example"))}
     client = connect(serve(lambda request: replies.get(request.target, problem(404))))

@@ -115,7 +115,7 @@ def test_an_alias_is_no_record_set() -> None:
 
 
 def test_values_are_given_back_as_they_were_written() -> None:
-    """Values of others are returned exactly as the provider wrote them."""
+    """Values of other clients are returned exactly as the provider wrote them."""
     there = [
         {"name": DOMAIN, "type": "MX", "values": [" 10 mail ", "20 MX.Other.example."]},
         {"name": DOMAIN, "type": "TXT", "values": [r'"\195\188"', "bare text", '"a" word']},
@@ -162,7 +162,7 @@ def test_comments_are_kept_with_their_values() -> None:
     ],
 )
 def test_invalid_data_is_refused(data: Any, words: str) -> None:
-    """The message about invalid data names the location."""
+    """The message about invalid data names the location of the error."""
     with pytest.raises(InvalidInput, match=f"^{words}"):
         read_record_sets(data)
 
@@ -203,7 +203,7 @@ def unquoted(text: str) -> str:
 
 @pytest.mark.parametrize(("bits", "count"), [(1024, 1), (2048, 2), (4096, 3)])
 def test_a_key_is_cut_into_strings_that_dns_can_carry(bits: int, count: int) -> None:
-    """A key is split into strings of at most 255 bytes, which together are the complete value."""
+    """A key is split into strings of at most 255 bytes that can be joined to the complete value."""
     value = dkim(bits)
     strings = txt_strings(value)
     assert len(strings) == count
@@ -215,7 +215,7 @@ def test_a_key_is_cut_into_strings_that_dns_can_carry(bits: int, count: int) -> 
 
 
 def test_neutral_records_say_everything() -> None:
-    """Return values contain the type, the host, the full name and the type's own fields."""
+    """Each record's return value contains its type, host, full name and type-specific fields."""
     mx, spf, key = as_return_values(records(), 300)
     assert mx == {
         "type": "MX",
@@ -288,7 +288,7 @@ def test_values_are_read_from_every_notation(text: str, strings: tuple[bytes, ..
 
 
 def test_escapes_count_as_they_are_said_to() -> None:
-    """Escapes are read as decimal or octal, as specified, and the other kind is refused."""
+    """Escapes are read as decimal or octal, as specified, and the other notation is refused."""
     for text, string in ((r'"caf\303\251"', "caf\u00e9".encode()), (r'"\101"', b"A")):
         assert read_rdata("TXT", text, "octal") == Txt((string,))
     assert read_rdata("TXT", r'"\101"') == Txt((b"e",))
@@ -310,7 +310,7 @@ def test_escapes_count_as_they_are_said_to() -> None:
     ],
 )
 def test_what_is_no_value_is_refused(text: str) -> None:
-    """A text that is not a value is refused with a sentence about the right format."""
+    """A text that is not a value is refused with a sentence that describes the right format."""
     with pytest.raises(InvalidInput, match=r"not the value of a TXT record\. Write strings"):
         read_rdata("TXT", text)
     with pytest.raises(InvalidInput) as caught:

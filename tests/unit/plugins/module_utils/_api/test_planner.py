@@ -227,7 +227,7 @@ STEPS: dict[str, Case] = {
 
 @pytest.mark.parametrize("case", STEPS)
 def test_a_plan_changes_the_tenant_into_what_is_declared(case: str) -> None:
-    """Each step has a stage, a reason and dependencies, and a second plan is empty."""
+    """Each step has a stage, a reason and its dependencies, and a second plan is empty."""
     tenant, parts, wanted, options = STEPS[case]
     planned = plan(tenant, parts, **options)
     assert problems(planned) == []
@@ -255,7 +255,7 @@ def test_forwarders_change_after_those_that_they_feed() -> None:
 
 
 def test_what_nobody_declared_is_reported() -> None:
-    """Undeclared objects are reported, and aliases if their owner's aliases are declared."""
+    """Undeclared objects are reported, as are undeclared aliases if their owner declares any."""
     tenant: list[Principal] = [
         HOME,
         OLD,
@@ -274,7 +274,7 @@ def test_what_nobody_declared_is_reported() -> None:
     ]
 
 
-#: The tenant, the definition and the problems. For those with a star, check mode only warns.
+#: The tenant, the definition and the problems. Check mode only warns about problems with a star.
 FINDINGS: dict[str, tuple[list[Principal], Parts, list[str]]] = {
     "an alias of an undeclared mailbox": (
         [HOME, box("alice"), box("bob", "x"), foreign("staff", "z")],
@@ -457,7 +457,7 @@ def test_each_plan_has_a_digest_of_its_own() -> None:
 
 
 def test_equal_plans_have_equal_digests() -> None:
-    """The digest does not depend on order, spelling or the passwords themselves."""
+    """The digest does not depend on the order, the spelling or the passwords themselves."""
     tenant, parts, _steps, _options = STEPS["two swap their aliases"]
     shouted = {"mailboxes": [mail("BOB", "X"), mail("Alice", "Y")]}
     assert digest(plan(tenant[::-1], shouted).changes) == digest(plan(tenant, parts).changes)

@@ -42,7 +42,7 @@ from ansible_collections.postroom.email.tests.support.recordsets import (
     wanted,
 )
 
-# As long as a key of 2,048 bits. All RSA keys of the same length have the same beginning.
+# These keys are as long as 2,048-bit keys. All RSA keys of one length have the same beginning.
 BEGINNING = "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA"
 RSA = BEGINNING + base64.b64encode(bytes(range(255))).decode() + "IDAQAB"
 OTHER_KEY = BEGINNING + base64.b64encode(bytes(range(255, 0, -1))).decode() + "IDAQAB"
@@ -75,7 +75,7 @@ def with_key(*found: str, wanted: str = WANTED) -> Comparison:
 
 @pytest.mark.parametrize("found", [[], ["v=DMARC1; p=none", "MS=ms1", ""]])
 def test_no_key(found: list[str]) -> None:
-    """If no text at the name is meant to be a key, the key is missing and will be added."""
+    """If no text at the name is meant to be a key, the key is missing and is added."""
     compared = with_key(*found)
     assert (compared.status, compared.code) == ("missing", "dkim_missing")
     assert compared.values == tuple(map(txt, [*found, WANTED]))
@@ -109,7 +109,7 @@ def test_an_unusable_key(text: str, code: str) -> None:
 
 
 def test_two_keys_at_a_selector() -> None:
-    """If there are two keys, only the required one is kept, because receivers may use either."""
+    """If there are two keys, only the required key is kept, because receivers may use either."""
     ours = f"v=DKIM1;p={RSA}"
     both = with_key(f"v=DKIM1; p={OTHER_KEY}", ours)
     assert (both.status, both.code, both.values) == ("conflict", "dkim_several", (txt(ours),))
@@ -211,7 +211,7 @@ def test_missing_record_sets_are_created() -> None:
     ],
 )
 def test_a_record_set_is_changed(found: RecordSet, after: list[Value], code: str) -> None:
-    """Wrong values of the service are replaced, and values of others keep their position."""
+    """The service's wrong values are replaced, and other clients' values keep their position."""
     (change,) = present(found).changes
     assert change.after == found._replace(values=tuple(after), ttl=3600)
     assert change.code == code
@@ -220,7 +220,7 @@ def test_a_record_set_is_changed(found: RecordSet, after: list[Value], code: str
 
 
 def test_a_set_that_others_share_keeps_its_ttl() -> None:
-    """A record set that others share keeps its TTL."""
+    """A record set with other clients' values keeps its TTL."""
     assert not present(texts(SPF, NOTE, ttl=60)).changes
     (change,) = present(texts(NOTE, ttl=60)).changes
     assert change.after == texts(NOTE, SPF, ttl=60)
@@ -261,7 +261,7 @@ def test_an_equivalent_key_stays(same: Txt | str) -> None:
     ],
 )
 def test_owners_decisions_are_refused(found: list[RecordSet], words: list[str]) -> None:
-    """Problems that the owner has to decide are reported together, each with a remedy."""
+    """Problems that need the owner's decision are reported together, each with a remedy."""
     with pytest.raises(Refused) as caught:
         present(*found)
     assert [word for word in words if word not in str(caught.value)] == []
@@ -300,14 +300,14 @@ def test_only_the_key_may_be_an_alias(name: str, behind: list[str], is_left: boo
         (texts(NOTE, "v=spf1 include:SPF.example.net ~all"), [NOTE]),
         (texts(f"v=spf1 mx {SPF[7:]}", "v=spf1 mx ~all"), [txt("v=spf1 mx ~all")]),
         (texts("v=spf1 include:spf.example.net -all"), [txt("v=spf1 -all")]),
-        # Records that are not exactly the service's belong to others.
+        # Records that are not exactly the service's belong to other clients.
         (mx(OTHER, Mx(20, "mail.example.net"), Mx(0, "")), None),
         (texts(NOTE, "v=spf1 ~all", "v=spf1 mx -all"), None),
         (keys(NOTE, key(seed="other"), "v=DKIM1; p="), None),
     ],
 )
 def test_the_services_records_are_withdrawn(found: RecordSet, after: list[Value] | None) -> None:
-    """Only the service's records are withdrawn, and a set without others is deleted."""
+    """Only the service's records are withdrawn, and a set without other records is deleted."""
     plan = absent(found)
     if after is None:
         assert plan == RecordPlan()
@@ -319,7 +319,7 @@ def test_the_services_records_are_withdrawn(found: RecordSet, after: list[Value]
 
 
 def test_an_invalid_spf_record_is_not_withdrawn_from() -> None:
-    """An invalid SPF record is left unchanged with a warning, and the others are withdrawn."""
+    """An invalid SPF record is kept with a warning, and the other records are withdrawn."""
     plan = absent(mx(OURS), texts("v=spf1 ipv4:192.0.2.1 include:spf.example.net"))
     assert [str(change.subject) for change in plan.changes] == ["example.com MX"]
     assert [change.code for change in plan.changes] == ["mx_withdrawn"]

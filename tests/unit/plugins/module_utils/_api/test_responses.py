@@ -77,7 +77,7 @@ LONG = "The client has sent more than its share and is asked to wait. " * 2
 
 #: The call, the status, the body, and the expected error.
 FAILURES: list[tuple[calls.Call[Any], int, Any, type[errors.ServiceError]]] = [
-    # A 404 only counts in JSON or without a body, and for the requested name.
+    # A 404 means an absent object only if it is JSON or has no body, and names the right object.
     (GET, 404, None, errors.NotFound),
     (GET, 404, PROBLEM, errors.NotFound),
     (GET, 200, {"error": "notFound", "item": "ALICE@Example.com"}, errors.NotFound),
@@ -148,7 +148,7 @@ MAILBOX = {"id": 7, "name": ALICE.key, "type": "individual", "emails": ["alice@e
 
 
 def test_members_make_a_forwarder_and_a_count_does_not() -> None:
-    """A principal with a list of members is a forwarder, but a domain may have a count."""
+    """A principal with a list of members is a forwarder, but a domain may have a member count."""
     rows = [
         {"name": "team@example.com", "type": "individual", "members": "a@example.net"},
         {"name": "example.com", "type": "domain", "members": 12},
@@ -186,7 +186,7 @@ def test_retry_after_as_a_date() -> None:
         assert low <= caught.value.retry_after <= high
 
 
-#: Fields in which a server may repeat what it was sent.
+#: Fields in which a server may repeat parts of the request.
 ECHO = {"detail": f"bad: {PASSWORD} for {TOKEN}", "title": json.dumps(PASSWORD), "error": "other"}
 
 
@@ -243,7 +243,7 @@ def test_every_form_of_a_secret_is_hidden(form: str, secret: str) -> None:
 @settings(max_examples=50)
 @given(st.text(max_size=40), st.text(min_size=1, max_size=20), st.text(max_size=40))
 def test_a_hidden_text_never_holds_the_secret(before: str, secret: str, after: str) -> None:
-    """A secret is hidden in any text, and the longer one of two overlapping secrets first."""
+    """A secret is hidden in any text, and the longer of two overlapping secrets is hidden first."""
     shown = errors.hide(before + secret + after, [secret])
     assert secret not in shown.replace("********", "") or secret in before + after + "*"
     assert errors.hide("said winter-2026-x", ["winter", "winter-2026-x"]) == "said ********"
@@ -251,7 +251,7 @@ def test_a_hidden_text_never_holds_the_secret(before: str, secret: str, after: s
 
 
 def test_representations_hold_no_secret() -> None:
-    """The representations of objects that hold secrets don't contain them."""
+    """The representations of objects that hold secrets don't contain the secrets."""
     transport = transport_to("http://127.0.0.1:9")
     wanted = Passwords({ALICE: (PASSWORD,)})
     change = Change(
@@ -296,7 +296,7 @@ FINAL = {"403": problem(403), "500": problem(500), "page": html(404), "nonsense"
 
 
 def failing(reply: Reply, times: int = 1) -> QuirkyService:
-    """Return a service that answers the first reads with a reply."""
+    """Return a service that answers the first reads with the given reply."""
     service = QuirkyService(None, domain(HOME.key))
     service.disturb("GET", reply, times=times)
     return service
@@ -304,7 +304,7 @@ def failing(reply: Reply, times: int = 1) -> QuirkyService:
 
 @pytest.mark.parametrize("fault", TRANSIENT)
 def test_a_transient_fault_repeats_a_read(fault: str, serve: Serve, connect: Connect) -> None:
-    """After a transient fault, a read is repeated with pauses, up to the number of retries."""
+    """After a transient fault, a read is retried with pauses, up to the allowed number of times."""
     server, clock = serve(failing(TRANSIENT[fault], 3)), Clock()
     assert connect(server, clock).find(HOME) == models.Domain(HOME)
     assert len(server.requests) == 4
@@ -317,7 +317,7 @@ def test_a_transient_fault_repeats_a_read(fault: str, serve: Serve, connect: Con
 
 @pytest.mark.parametrize("fault", FINAL)
 def test_a_final_error_is_not_repeated(fault: str, serve: Serve, connect: Connect) -> None:
-    """After a permanent error, a read is not repeated, and the object does not count as absent."""
+    """After a permanent error, a read is not retried, and the object does not count as absent."""
     server = serve(failing(FINAL[fault]))
     with pytest.raises(errors.ServiceError):
         connect(server).find(HOME)
@@ -326,7 +326,7 @@ def test_a_final_error_is_not_repeated(fault: str, serve: Serve, connect: Connec
 
 @pytest.mark.parametrize("fault", THROTTLED)
 def test_throttled_writes_are_repeated(fault: str, serve: Serve, connect: Connect) -> None:
-    """A throttled write is repeated, because it had no effect."""
+    """A throttled write is retried, because it had no effect."""
     service = QuirkyService(None, domain(HOME.key))
     for method in ("POST", "PATCH", "DELETE"):
         service.disturb(method, THROTTLED[fault], times=2)
@@ -340,7 +340,7 @@ def test_throttled_writes_are_repeated(fault: str, serve: Serve, connect: Connec
 
 
 def test_a_lost_or_refused_connection_is_tried_again(serve: Serve, connect: Connect) -> None:
-    """A lost or refused connection is tried again, and the error names the address."""
+    """A lost or refused connection is retried, and the error names the address."""
     server, clock = serve(QuirkyService(None, domain("example.com"))), Clock()
     server.reset_connections(2)
     assert connect(server).find(HOME) == models.Domain(HOME)
@@ -399,7 +399,7 @@ def test_a_slow_answer_ends_with_the_deadline(fault: str, serve: Serve, connect:
     client = connect(server, clock=time.monotonic, timeout=1.0, retries=0)
     with pytest.raises(errors.ConnectionBroken):
         client.find(HOME)
-    # A client that waits for the complete response would get it late.
+    # A client that waits for the complete response would receive it after the deadline.
     assert server.completed == 0
 
 
@@ -409,7 +409,7 @@ def waits(limit: RateLimit, count: int) -> list[float]:
 
 
 def test_after_a_complaint_all_wait_and_then_follow_each_other() -> None:
-    """After a 429, all clients wait for the pause and then follow at intervals."""
+    """After a 429, all clients wait for the pause and then send requests at intervals."""
     clock = Clock()
     limit = RateLimit(clock)
     seen = [limit.recently_succeeded]
@@ -430,7 +430,7 @@ def test_complaints_widen_to_a_limit_and_success_narrows() -> None:
     intervals = []
     for _complaint in range(14):
         limit.throttle(0.0, clock())
-        # For a request that was sent before the pause.
+        # This response belongs to a request that was sent before the pause.
         limit.throttle(0.0, clock() - 1.0)
         clock.sleep(10.0)
         intervals.append(waits(limit, 2)[1])
@@ -446,7 +446,7 @@ def test_complaints_widen_to_a_limit_and_success_narrows() -> None:
 
 
 def test_a_pause_is_for_all_clients_of_a_task(serve: Serve, connect: Connect) -> None:
-    """A pause applies to all clients of a task, and nothing is sent if it exceeds the deadline."""
+    """A pause applies to all clients of a task, which send nothing if it exceeds the deadline."""
     clock = Clock()
     service = failing(problem(429).having(Retry_After="7"))
     sent: list[float] = []

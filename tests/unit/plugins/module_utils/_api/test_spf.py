@@ -25,7 +25,7 @@ NAME_253 = ".".join([LABEL_63, LABEL_63, LABEL_63, "b" * 57, "com"])
 
 
 def test_what_announces_itself_as_spf() -> None:
-    """An SPF record starts with the version, in any case, and a space or the end of the text."""
+    """An SPF record is the version, in any letter case, alone or followed by a space and terms."""
     texts = "v=spf1", "V=SPF1 -all", "v=spf10", "v=spf1\t-all"
     assert list(map(spf.is_spf, texts)) == [True, True, False, False]
     with pytest.raises(spf.SpfError):
@@ -87,7 +87,7 @@ def test_an_invalid_term_is_named(term: str) -> None:
 
 @pytest.mark.parametrize("name", ["redirect", "exp", "Redirect"])
 def test_what_may_stand_once_stands_once(name: str) -> None:
-    """A second redirect or exp is an error, but other modifiers may be repeated."""
+    """A second `redirect` or `exp` is an error, but other modifiers may be repeated."""
     with pytest.raises(spf.SpfError, match=f"{name}=b.example.com"):
         spf.parse(f"v=spf1 {name.lower()}=a.example.com -all {name}=b.example.com")
     assert len(spf.parse("v=spf1 moo=1 moo=2").terms) == 2
@@ -138,7 +138,7 @@ MERGED = {
     ),
     "v=spf1 +include:OURS.example a include:ours.example": None,
     "v=spf1 include=ours.example": "v=spf1 include:ours.example include=ours.example",
-    # A record that contains the include already, and keeps its spaces.
+    # A record that already contains the include and keeps its spaces.
     "v=spf1 a include:ours.example redirect=r.example": None,
     "V=SPF1   +INCLUDE:OURS.Example.  ?all ": None,
 }
@@ -153,7 +153,7 @@ def test_the_include_is_merged(current: str) -> None:
 
 
 def test_without_an_spf_record_the_services_is_published_as_it_is() -> None:
-    """If there is no SPF record, the service's own is published unchanged."""
+    """If there is no SPF record, the service's own record is published unchanged."""
     texts = [OTHER_TEXT, "v=spf10 -all", "x v=spf1"]
     assert spf.merge(texts, OURS) == OURS
 
@@ -189,7 +189,7 @@ def test_the_service_may_want_more_terms_than_an_include(wanted: str, merged: st
     ],
 )
 def test_another_qualifier_is_the_owners_decision(current: str, words: str) -> None:
-    """A term of the owner with another qualifier is a conflict, which names the term."""
+    """An owner's term with another qualifier is a conflict, and the message names the term."""
     with pytest.raises(spf.SpfConflict, match=re.escape(words)):
         spf.merge([current], OURS)
 
@@ -276,12 +276,12 @@ class World:
 
 
 def spf_record(text: str) -> Types:
-    """Return a name that has an SPF record and another text."""
+    """Return TXT records: an SPF record and another text."""
     return {"TXT": ("another=text", text)}
 
 
 def cost(text: str, **names: Types) -> Cost:
-    """Count the look-ups, with these names below `example`."""
+    """Count a record's look-ups, given the records of these names below `example`."""
     return count(text, HOME, World({f"{name}.example": types for name, types in names.items()}))
 
 
@@ -292,10 +292,10 @@ def cost(text: str, **names: Types) -> Cost:
         ("v=spf1 ptr ptr:host.example exp=nowhere.example moo=a ?all", Cost(2, 0)),
         ("v=spf1 exists:host.example exists:%{ir}.example a:%{d} mx:%{d2} -all", Cost(4, 0)),
         ("v=spf1 a -all a a redirect=nowhere.example", Cost(1, 0)),
-        # Only IPv4 senders count, which need no AAAA records.
+        # Only IPv4 senders are considered, and they need no AAAA records.
         ("v=spf1 a:four.example a:six.example -all", Cost(2, 1)),
         ("v=spf1 a:four.example exists:six.example -all", Cost(2, 1)),
-        # A failed look-up is not void, and is listed once.
+        # A failed look-up does not count as void, and is listed once.
         (
             "v=spf1 a:silent.example mx:silent.example include:silent.example exists:no.example",
             Cost(4, 1, unknown=(SILENT,)),
@@ -307,7 +307,7 @@ def cost(text: str, **names: Types) -> Cost:
     ],
 )
 def test_what_counts(text: str, expected: Cost) -> None:
-    """Mechanisms before the first `all` count, and a redirect only counts without an `all`."""
+    """Mechanisms count if they precede the first `all`, and a redirect if there is no `all`."""
     assert cost(text)._replace(by_term=()) == expected
     assert not expected.too_many
 
@@ -326,7 +326,7 @@ def test_included_records_count_as_well() -> None:
 
 
 def test_every_host_of_an_mx_is_looked_up() -> None:
-    """Each host of an MX record is looked up, up to ten, and one without an address is void."""
+    """Up to ten hosts of an MX record are looked up, and a host without an address is void."""
     found = cost(
         "v=spf1 mx:mail.example mx:none.example -all",
         mail={"MX": ("host.example", "no.example", "Host.Example.")},
@@ -355,14 +355,14 @@ def test_every_host_of_an_mx_is_looked_up() -> None:
     ],
 )
 def test_an_invalid_record_is_named(record: Types, problem: str) -> None:
-    """The message about an invalid record names the term that leads to it."""
+    """The message about an invalid record names the term that leads to this record."""
     found = cost("v=spf1 include:one.example -all", one=record)
     assert found.problem is not None
     assert problem in found.problem
 
 
 def test_questions_end_with_the_time() -> None:
-    """Queries end at the deadline, and the remaining ones count as failed."""
+    """Queries end at the deadline, and the remaining queries count as failed."""
     now = [0.0]
     asked: list[str] = []
 
@@ -377,7 +377,7 @@ def test_questions_end_with_the_time() -> None:
 
 
 def test_ten_are_allowed_and_eleven_are_not() -> None:
-    """Ten look-ups are allowed, and further ones are counted without being sent."""
+    """Ten look-ups are allowed, and further look-ups are counted without being sent."""
     ten = "v=spf1" + " a:host.example" * 10
     world = World({})
     assert count(ten, HOME, world) == Cost(10, 0, by_term=(("a:host.example", 1),) * 10)

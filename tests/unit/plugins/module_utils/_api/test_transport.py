@@ -246,7 +246,7 @@ def test_a_bad_token_is_one_sentence(token: str) -> None:
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    """Return a certificate authority that no system trusts."""
+    """Provide a certificate authority that no system trusts."""
     return Authority(tmp_path_factory.mktemp("authority"))
 
 
@@ -305,7 +305,7 @@ def test_a_deadline_holds_within_tls(
 
 
 def test_a_bad_ca_path_is_refused(tmp_path: Path) -> None:
-    """The message about a ca_path that is missing or has no certificate names the option."""
+    """The message about a ca_path that is missing or contains no certificate names the option."""
     (tmp_path / "authority.pem").write_text("no certificate", encoding="ascii")
     for path in (tmp_path / "authority.pem", tmp_path / "missing" / "authority.pem"):
         with pytest.raises(errors.InvalidInput, match=r"^ca_path: .*authority\.pem"):
