@@ -41,17 +41,16 @@ options:
     aliases: [definition_file]
   domains:
     description:
-      - Domains, each a name or a dictionary with C(name), C(state) and C(force).
+      - Domains, in the format of O(definition_files). Each is a name or a dictionary.
       - With C(state=absent), the domain is deleted if it is empty. With C(force=true) as well, it
         is deleted together with its contents, unless O(ignore) matches some of them.
     type: list
     elements: raw
   mailboxes:
     description:
-      - Mailboxes, each an address or a dictionary with C(name), C(state) and C(aliases).
+      - Mailboxes, in the format of O(definition_files). Each is an address or a dictionary.
       - With C(state=absent), the mailbox is deleted together with B(the mail that is stored in it).
-      - An alias is an address or a dictionary with C(address), C(state) and C(expires). Aliases
-        that are not declared are kept, unless O(purge) includes V(alias).
+      - Aliases that are not declared are kept, unless O(purge) includes V(alias).
       - If another object declares an alias, the alias is moved to that object, provided that its
         current owner is declared absent or with a list of C(aliases). Otherwise, the plan is
         refused.
@@ -59,8 +58,8 @@ options:
     elements: raw
   forwarders:
     description:
-      - Forwarders, each a dictionary with C(name), C(members), C(aliases), C(state) and
-        C(expires). Members that are not declared are removed.
+      - Forwarders, in the format of O(definition_files). Each is a dictionary. Members that are
+        not declared are removed.
       - After its C(expires) date, a forwarder or an alias is treated as C(state=absent).
     type: list
     elements: raw

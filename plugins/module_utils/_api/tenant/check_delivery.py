@@ -97,7 +97,7 @@ class _Checks:
         present = self.desired.present.values()
         is_whole = self.definition.is_whole
         if not is_whole and not (
-            self.desired.deleted or any(d.remove or d.add_members for d in present)
+            self.desired.deleted or any(d.remove or d.edit.add_members for d in present)
         ):
             return problems, warnings
         claimed = {address for desired in present for address in desired.claims}
@@ -116,7 +116,7 @@ class _Checks:
                 else:
                     declared = self.definition.individuals.get(member)
                     is_new = (declared is not None and declared.absent) or (
-                        desired is not None and member in desired.add_members
+                        desired is not None and member in desired.edit.add_members
                     )
                     code, blocks = "member_missing", is_new
                     is_problem = is_declared and (is_new or is_whole)

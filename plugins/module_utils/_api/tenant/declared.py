@@ -11,10 +11,10 @@ immutable.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, NamedTuple
 
-from ..models import Domain, Forwarder, Mailbox
+from ..models import Domain, Edit, Forwarder, Individual, Mailbox
 from ..names import Name
 from .problems import DECLARED_ABSENT, Place, Reason
 
@@ -66,6 +66,13 @@ class DeclaredIndividual(Declared):
     purge_aliases: bool = False
     model: ClassVar[type[Mailbox | Forwarder]]
 
+    def edit_of(self, current: Individual) -> Edit:
+        """Return the edit that makes ``current`` match the declaration, without removed aliases.
+
+        Removing aliases also depends on other objects and on the options for purging.
+        """
+        return Edit(add_aliases=(self.aliases or frozenset()) - current.aliases - {self.name})
+
 
 @dataclass(slots=True)
 class DeclaredMailbox(DeclaredIndividual):
@@ -91,6 +98,16 @@ class DeclaredForwarder(DeclaredIndividual):
     members: frozenset[Name] | None = None
     purge_members: bool = True
     model = Forwarder
+
+    def edit_of(self, current: Individual) -> Edit:
+        """Return the edit, which includes the members."""
+        members = current.members if isinstance(current, Forwarder) else frozenset()
+        declared = members if self.members is None else self.members
+        return replace(
+            DeclaredIndividual.edit_of(self, current),
+            add_members=declared - members,
+            remove_members=members - declared if self.purge_members else frozenset(),
+        )
 
 
 @dataclass(frozen=True, slots=True)

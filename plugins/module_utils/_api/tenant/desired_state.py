@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..models import NO_EDIT, Edit, Forwarder, Individual, Principal
 from ..names import Name
@@ -22,6 +22,7 @@ class Desired:
 
     :param declared: the declaration, or None if only other declarations change the object
     :param current: the current state, or an object without aliases and members if it is new
+    :param declared_edit: the edit that the declaration alone requires, without removed aliases
     :param remove: the aliases to remove, each with the reason
     :param undeclared: the current aliases that are not declared
     """
@@ -29,10 +30,8 @@ class Desired:
     declared: DeclaredIndividual | None
     current: Individual
     is_new: bool = False
-    add: frozenset[Name] = frozenset()
+    declared_edit: Edit = NO_EDIT
     remove: dict[Name, Reason] = field(default_factory=dict)
-    add_members: frozenset[Name] = frozenset()
-    remove_members: frozenset[Name] = frozenset()
     undeclared: frozenset[Name] = frozenset()
     secrets: tuple[str, ...] = field(default=(), repr=False)
     set_if_created_meanwhile: bool = False
@@ -55,7 +54,7 @@ class Desired:
     @property
     def edit(self) -> Edit:
         """The edit of the object's lists."""
-        return Edit(self.add, frozenset(self.remove), self.add_members, self.remove_members)
+        return replace(self.declared_edit, remove_aliases=frozenset(self.remove))
 
     @property
     def is_changed(self) -> bool:
@@ -70,7 +69,8 @@ class Desired:
     @property
     def claims(self) -> frozenset[Name]:
         """The addresses that the object gains."""
-        return self.add | {self.name} if self.is_new else self.add
+        added = self.declared_edit.add_aliases
+        return added | {self.name} if self.is_new else added
 
 
 @dataclass(slots=True)
@@ -107,7 +107,7 @@ class DesiredState:
     @property
     def rerouted(self) -> set[Name]:
         """The objects that gain addresses or members, if that may change forwarding."""
-        changed = [each for each in self.present.values() if each.claims or each.add_members]
+        changed = [each for each in self.present.values() if each.claims or each.edit.add_members]
         is_any = any(isinstance(each.current, Forwarder) for each in changed)
         return {each.name for each in changed} if is_any else set()
 

@@ -20,7 +20,6 @@ from ..names import Name
 from .declared import (
     Declared,
     DeclaredDomain,
-    DeclaredForwarder,
     DeclaredIndividual,
     DeclaredMailbox,
     Definition,
@@ -170,10 +169,9 @@ class _Planner:
     def _plan_lists(
         self, declared: DeclaredIndividual, current: Individual, claimed: set[Name]
     ) -> Desired:
-        """Compare an object's lists with its declaration."""
-        desired = Desired(declared, current)
+        """Compare an object with its declaration."""
+        desired = Desired(declared, current, declared_edit=declared.edit_of(current))
         if declared.aliases is not None:
-            desired.add = declared.aliases - current.aliases - {declared.name}
             desired.undeclared = current.aliases - claimed - declared.absent_aliases.keys()
         absent = declared.absent_aliases.items()
         desired.remove = {alias: why for alias, why in absent if alias in current.aliases}
@@ -184,14 +182,6 @@ class _Planner:
             purged = frozenset(a for a in desired.undeclared if purge and purge.takes(ALIAS, a))
             self.desired.deleted_implicitly[ALIAS] |= purged
         desired.remove |= dict.fromkeys(purged, Reason("undeclared"))
-        if (
-            isinstance(current, Forwarder)
-            and isinstance(declared, DeclaredForwarder)
-            and declared.members is not None
-        ):
-            desired.add_members = declared.members - current.members
-            if declared.purge_members:
-                desired.remove_members = current.members - declared.members
         return desired
 
     def _purge_undeclared(self) -> Iterator[Problem]:

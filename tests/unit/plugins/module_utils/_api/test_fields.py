@@ -136,6 +136,19 @@ def test_requests_contain_each_field(kind: type[Individual], field: str) -> None
 
 
 @each_field
+def test_a_response_may_lack_a_field(kind: type[Individual], field: str) -> None:
+    """A field that is null is read like a missing one, and other types are refused."""
+    body = endpoints.create(filled(kind)).body or {}
+    (key,) = endpoints.update(filled(kind, field), filled(kind)).body or {}
+    missing = endpoints.read_principal({each: body[each] for each in body if each != key})
+    assert not getattr(missing, field, None)
+    assert endpoints.read_principal({**body, key: None}) == missing
+    for value in (7, True, [7], {"a": "b"}):
+        with pytest.raises(endpoints.InvalidResponse, match=key):
+            endpoints.read_principal({**body, key: value})
+
+
+@each_field
 def test_definitions_are_merged_by_field(kind: type[Individual], field: str) -> None:
     """When two files declare the same object, each field is merged or reported as contradictory."""
     entry, other = entry_of(filled(kind)), entry_of(filled(kind, field))
@@ -159,23 +172,24 @@ def test_definitions_are_merged_by_field(kind: type[Individual], field: str) -> 
 
 @each_field
 def test_a_module_sets_each_field(kind: type[Individual], field: str, serve: Serve) -> None:
-    """A module sets each field and returns it, and a second run changes nothing."""
+    """A module sets each field and returns it, and a second run without the option keeps it."""
     members = [quirky.mailbox(f"member{number}@example.com") for number in (1, 2)]
     server = serve(quirky.QuirkyService(None, quirky.domain("example.com"), *members))
 
-    def run(individual: Individual) -> dict[str, Any]:
-        options = {**entry_of(individual), "purge_aliases": True}
+    def run(options: dict[str, Any]) -> dict[str, Any]:
         if kind is Mailbox:
-            options["passwords"] = [PASSWORD]
+            options = {**options, "passwords": [PASSWORD]}
         return run_module(
             MODULES[kind].main, {"api_url": server.url, "api_token": TOKEN, **options}
         )
 
     for individual in (filled(kind, field), filled(kind)):
-        result = run(individual)
+        entry = entry_of(individual)
+        result = run({**entry, "purge_aliases": True})
         assert (result["changed"], result.get("msg")) == (True, None)
-        assert result[kind.kind] == entry_of(individual)
-        assert not run(individual)["changed"]
+        for options in ({**entry, "purge_aliases": True}, {"name": entry["name"]}):
+            result = run(options)
+            assert (result["changed"], result[kind.kind]) == (False, entry)
 
 
 @each_kind
