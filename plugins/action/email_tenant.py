@@ -15,8 +15,8 @@ from ..modules import email_tenant
 from ..plugin_utils._in_process import InProcessAction, exit_if_orphaned
 from ..plugin_utils._progress import Progress
 
-# Import pydantic once, because Ansible imports this file before it forks its workers. If it is
-# missing, the task reports it.
+# Import pydantic once, because Ansible imports this file before it forks its workers. If pydantic
+# is missing, the task reports this.
 with suppress(ImportError):
     definition_model()
 

@@ -23,24 +23,25 @@ options:
   validate_certs:
     description:
       - Whether to verify the certificate of the service.
-      - Only disable this in tests. To trust a private certificate authority, set O(ca_path).
+      - Only disable verification in tests. To trust a private certificate authority, set
+        O(ca_path).
     type: bool
     default: true
   ca_path:
-    description: PEM file of the certificate authorities to trust. By default, those of the system
-      are trusted.
+    description: PEM file of the certificate authorities to trust. By default, the system's
+      authorities are trusted.
     type: path
   timeout:
     description:
       - Time limit in seconds for the whole task, including all requests and retries.
-      - A single write may use at most half of the remaining time, so that its result can still be
-        read if it times out.
+      - A single write may use at most half of the remaining time, so that the module can still
+        check the result if the write times out.
     type: float
     default: 30.0
   retries:
     description:
-      - Maximum number of times that a request is repeated after a transient failure, such as a
-        refused connection, throttling or a gateway error.
+      - Maximum number of times to retry a request after a transient failure, such as a refused
+        connection, throttling or a gateway error.
       - The delay between attempts follows the C(Retry-After) header of the service if there is one.
     type: int
     default: 4
@@ -52,8 +53,8 @@ attributes:
     membership: [postroom.email.api]
 notes:
   - On the controller, the module runs inside Ansible's worker process if this gives the same
-    result, because it is faster than starting a separate process. To disable this, set the variable
-    C(postroom_in_process=false) or the environment variable E(POSTROOM_IN_PROCESS=0).
+    result, because it is faster than starting a separate process. To disable this behavior, set the
+    variable C(postroom_in_process=false) or the environment variable E(POSTROOM_IN_PROCESS=0).
 requirements:
   - dnspython >= 2.6.1 (for M(postroom.email.email_dns_records) to query and update name servers)
   - httpx >= 0.27

@@ -11,7 +11,7 @@ version_added: 0.2.0
 description:
   - Returns the given variables in the form that the playbook expects.
   - For an unanswered question, an AWX survey sends an empty string or V(null). The variable is then
-    set to its default, or left out if it has none.
+    set to its default, or omitted if it has no default.
   - Use M(ansible.builtin.validate_argument_spec) to validate the result. This filter only checks
     that strings and paths are strings.
 author:
@@ -71,7 +71,7 @@ def answers(values: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, 
 
 
 def _normalized(name: str, option: Mapping[str, Any], value: Any) -> Any:
-    """Return a value in the form that playbooks expect, or None if it is empty."""
+    """Return a value in the form that playbooks expect, or None if the value is empty."""
     if isinstance(value, str):
         value = value.strip() or None
     if value is None:

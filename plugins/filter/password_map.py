@@ -12,7 +12,7 @@ description:
   - Takes a map of addresses to passwords, as a dictionary or as a YAML or JSON string, and returns
     it as a dictionary of lists.
   - Error messages never include any part of the input, because it may be a password. By contrast,
-    the filter P(ansible.builtin.from_yaml#filter) shows the lines that it cannot parse.
+    the P(ansible.builtin.from_yaml#filter) filter shows the lines that it cannot parse.
 author:
   - Postroom contributors (@postroom)
 options:
@@ -72,7 +72,8 @@ def _parsed(text: str) -> Any:
         # PyYAML's C parser does not accept Ansible's subclasses of str.
         return parse_yaml(str.__str__(text))
     except RepeatedKey as error:
-        # The key is not shown: if the address and the password are swapped, it is a password.
+        # The key is not shown, because it is a password if the address and the password are
+        # swapped.
         raise InvalidInput(
             f"passwords: A key is given twice, on lines {error.first} and {error.line}. Keep one."
         ) from None

@@ -14,14 +14,13 @@ description:
     records of other services.
   - With O(state=present), the service's MX records are added, and the service's terms are merged
     into the SPF record. The service's DKIM key replaces other keys at its selector. Other MX
-    records
-    are kept, and the filter warns about them.
+    records are kept, and the filter warns about them.
   - With O(state=absent), exactly the service's records are removed.
   - Fails in cases that the domain's owner has to decide, for example if the name is an alias, or if
     it has a null MX record or several SPF records.
-  - If the input is verified records, the filter also fails if the name servers did not answer or
-    disagreed, because other records could be lost. If O(current) comes from the DNS provider, pass
-    records that were only retrieved.
+  - If the input consists of verified records, the filter also fails if the name servers did not
+    answer or disagreed, because other records could be lost. If O(current) comes from the DNS
+    provider, pass records that were only retrieved.
 author:
   - Postroom contributors (@postroom)
 positional: current, state
@@ -36,11 +35,11 @@ options:
       - Current records, at least those at the names of the required records. Records at other
         names, and records of types other than MX, TXT and CNAME, are ignored, so you can pass a
         whole zone.
-      - Each item is a record or a record set. The key of its full name is C(name), C(record) or
-        C(fqdn). It also has the keys C(type) and C(ttl).
-      - The key of its values is C(record_values), C(values), C(value), C(content), C(records) or
-        C(resource_records). The values are a string, a list of strings, or a list of mappings with
-        C(content) or C(value), and optionally C(comment). The modules
+      - Each item is a record or a record set. Its full name is in the key C(name), C(record) or
+        C(fqdn). Each item also has the keys C(type) and C(ttl).
+      - The values of an item are in the key C(record_values), C(values), C(value), C(content),
+        C(records) or C(resource_records). The values are a string, a list of strings, or a list of
+        mappings with C(content) or C(value), and optionally C(comment). The modules
         M(postroom.email.email_dns_records) and M(amazon.aws.route53) and the APIs of Cloudflare,
         Hetzner and PowerDNS return these formats.
       - A TXT value is either in double quotes, as in a zone file, or plain text without quotes and
@@ -100,9 +99,9 @@ _value:
   description:
     - One mapping for each record set that the service requires, in the order of the input,
       including unchanged record sets.
-    - C(name) is the name without a trailing dot, C(type) the type, C(ttl) the time to live in
-      seconds, and C(value) the list of all values in zone file format. If the list is empty, delete
-      the record set.
+    - C(name) is the name without a trailing dot, C(type) is the record type, C(ttl) is the time to
+      live in seconds, and C(value) is the list of all values in zone file format. If the list is
+      empty, delete the record set.
     - C(comments), which is only set if there are comments, lists the comment on each value, or null
       for a value without a comment.
     - C(action) is V(create), V(update), V(delete) or V(none), and C(reason) explains it. C(before)
@@ -147,7 +146,7 @@ def record_sets(
             raise InvalidInput(f"{option}: {given!r} is unknown. Set {' or '.join(choices)}.")
     wanted = list(read_record_sets(records).sets.values())
     matches = _verified_matches(records)
-    # A record set without a TTL is assumed to have the required one.
+    # A record set without a TTL is assumed to have the required TTL.
     ttl = max((one.ttl for one in wanted), default=0)
     names = {one.name for one in wanted}
     found = read_record_sets(current, ttl, names, escapes, "current")
@@ -163,11 +162,11 @@ def record_sets(
 
 
 def _verified_matches(records: Any) -> set[Key]:
-    """Return the names and types whose records were all verified as a match.
+    """Return each name and type for which every record was verified to match.
 
     :param records: the records in the module's result, verified or only retrieved
-    :raises Refused: the current records are not known or the name servers disagree, so writing
-        whole record sets could delete other records
+    :raises Refused: if the current records are unknown or the name servers disagree, so that
+        writing whole record sets could delete other records
     """
     verified: dict[Key, list[str]] = {}
     problems: list[str] = []

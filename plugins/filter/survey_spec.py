@@ -6,11 +6,11 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: survey_spec
-short_description: Create an AWX survey from the argument file of a playbook
+short_description: Create an AWX survey from a playbook's argument file
 version_added: 0.1.0
 description:
   - Returns the survey that AWX shows when a playbook is launched. Questions, types, defaults and
-    choices come from the argument file, which documents the variables of the playbook.
+    choices come from the argument file, which documents the playbook's variables.
   - The argument files of this collection's playbooks are in C(playbooks/arguments). The input must
     follow the schema C(schemas/arguments.schema.json). This filter does not validate it.
   - The survey has a question for each option with the key C(survey). A string becomes one line of

@@ -10,7 +10,7 @@ short_description: Use the domains of a tenant as hosts
 version_added: 0.1.0
 description:
   - Creates a host for each domain that is registered with the email service, in the group
-    C(email_domains), so that a play can run for all domains or for a slice of them.
+    C(email_domains), so that a play can run for all domains or for some of them.
   - The file name of the inventory must end in C(email_domains.yml) or C(email_domains.yaml).
   - Tasks for these hosts run on the controller with Ansible's own Python.
   - Each host has variables that O(compose), O(groups) and O(keyed_groups) can use. C(email_domain)
@@ -44,12 +44,13 @@ options:
     type: str
     env: [name: POSTROOM_API_TOKEN]
   validate_certs:
-    description: Whether to verify the certificate of the service. Only disable this in tests.
+    description: Whether to verify the certificate of the service. Only disable verification in
+      tests.
     type: bool
     default: true
   ca_path:
-    description: PEM file of the certificate authorities to trust. By default, those of the system
-      are trusted.
+    description: PEM file of the certificate authorities to trust. By default, the system's
+      authorities are trusted.
     type: path
   timeout:
     description:
@@ -58,7 +59,7 @@ options:
     type: float
     default: 30.0
   retries:
-    description: Maximum number of times that a request is repeated after a transient failure.
+    description: Maximum number of times to retry a request after a transient failure.
     type: int
     default: 4
   domains:
@@ -94,7 +95,7 @@ options:
     description:
       - With O(stage), addresses of the resolvers that are used to find name servers and to check
         whether published records are visible. By default, the system's resolvers are used. If
-        O(nameservers) is set, they only look up the addresses of those servers.
+        O(nameservers) is set, the resolvers only look up the addresses of those name servers.
     type: list
     elements: str
     default: []
@@ -166,7 +167,8 @@ _SELECTION = ("stage", "stage_timeout", *_LISTS)
 
 class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: ignore[misc]
     NAME = "postroom.email.email_domains"
-    # Used by ansible-core 2.19 and newer. The only values from the service are validated names.
+    # ansible-core 2.19 and newer read this attribute. The only values from the service are
+    # validated names.
     trusted_by_default = True
 
     def verify_file(self, path: str) -> bool:
@@ -211,7 +213,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
     def _params(self, path: str) -> Params:
         """Return the options for reading the tenant.
 
-        :raises InvalidInput: the URL or the token is missing, or an item in a list is not a string
+        :raises InvalidInput: if the URL or the token is missing, or an item in a list is not a
+            string
         """
         # Options may be templates that use extra variables.
         self.templar.available_variables = self._vars

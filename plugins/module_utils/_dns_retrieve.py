@@ -20,7 +20,7 @@ from ._module import Params
 class Retrieved(NamedTuple):
     """A domain's records as the service returned them.
 
-    :param required: the records; empty if the domain is not registered but this is not an error
+    :param required: the records; empty if the domain is not registered and this is not an error
     :param values: the module's return values for the records
     """
 
@@ -32,8 +32,8 @@ class Retrieved(NamedTuple):
 def retrieve(client: Client, params: Params, *, check_mode: bool) -> Retrieved:
     """Retrieve a domain's records from the service.
 
-    :raises InvalidInput: the domain is invalid, or the time to live is out of range
-    :raises Refused: the domain is not registered and the state is not absent
+    :raises InvalidInput: if the domain is invalid, or the time to live is out of range
+    :raises Refused: if the domain is not registered and the state is not absent
     """
     domain = parse_domain(params["domain"], "domain")
     ttl = notations.checked_ttl(params["ttl"])

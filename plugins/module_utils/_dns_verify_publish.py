@@ -47,8 +47,8 @@ class Watch(NamedTuple):
 class DnsTask:
     """The validated options of a task.
 
-    :raises InvalidInput: an option is invalid
-    :raises ImportError: dnspython is not installed
+    :raises InvalidInput: if an option is invalid
+    :raises ImportError: if dnspython is not installed
     """
 
     def __init__(self, params: Params) -> None:
@@ -64,7 +64,7 @@ class DnsTask:
                 f"wait_timeout: {seconds} is out of range. Set seconds from 0 to {_MAX_WAIT}."
             )
         self._wait_seconds = seconds if params["wait"] else None
-        # Records that the task publishes may conflict with existing ones, which it keeps.
+        # Records that the task publishes may conflict with existing records, which are kept.
         default = "presence" if self._state == "present" else "match"
         self._accept_conflicts = (params["wait_for"] or default) == "presence"
         self._key: TsigKey | None = None
@@ -88,7 +88,7 @@ class DnsTask:
         """Verify, publish or withdraw the records.
 
         :param seconds: the timeout for publishing and withdrawing
-        :raises NotPublished: the wait timed out
+        :raises NotPublished: if the wait timed out
         """
         required, values, warnings = retrieved
         if not required.records:
@@ -164,7 +164,8 @@ class DnsTask:
             "stage": found.stage,
             "advice": list(found.advice),
             "current": _current(sets, found.aliases),
-            # After an update, the primary's record sets replace the older ones in current.
+            # After an update, the primary server's record sets replace the older record sets in
+            # current.
             **outcome.values,
             "records": _with_verdicts(outcome.values["records"], found),
         }
@@ -179,7 +180,7 @@ class DnsTask:
             error.done = values.pop("changes", ())
             error.details = values
             raise error
-        # The remaining records are published, but conflict with existing ones.
+        # The remaining records are published, but conflict with existing records.
         warnings = (*outcome.warnings, *(verdict.line for verdict in found.lacking))
         return outcome._replace(values=values, warnings=warnings)
 

@@ -69,7 +69,7 @@ class Module(AnsibleModule):  # type: ignore[misc]
             register_secrets(misplaced)
 
     def _record_module_result(self, o: dict[str, Any]) -> None:
-        """Print the result without secrets; ansible-core 2.22 and newer leave them in it."""
+        """Print the result without secrets, which ansible-core 2.22 and newer don't remove."""
         if register_secrets:
             new = {key: o.pop(key) for key in (NEW_SECRETS,) if key in o}
             o = {**remove_secrets(o, self.no_log_values), **new}
@@ -90,7 +90,7 @@ class Outcome(NamedTuple):
 
 
 class Ensure(Protocol):
-    """A module's function, which applies the declared state or reads the current one."""
+    """A module's function, which applies the declared state or reads the current state."""
 
     def __call__(self, client: Client, params: Params, *, check_mode: bool) -> Outcome:
         """Apply the options. In check mode, only return the changes that they would make."""
@@ -99,8 +99,8 @@ class Ensure(Protocol):
 def connect(params: Params) -> Transport:
     """Return a transport for the service in a task's options.
 
-    :raises InvalidInput: an option is invalid
-    :raises ImportError: httpx is not installed
+    :raises InvalidInput: if an option is invalid
+    :raises ImportError: if httpx is not installed
     """
     return Transport(
         params["api_url"],
@@ -189,7 +189,7 @@ def run_and_exit(module: Any, ensure: Ensure, get_transport: Callable[[Params], 
     }
     result["invocation"] = {"module_args": shown}
     if len(module.no_log_values) > FEW:
-        # ansible-core searches each value for each secret, so keep only those in the output.
+        # ansible-core searches each value for each secret, so keep only the secrets in the output.
         added = (get_warning_messages(), get_deprecation_messages(), traceback.format_stack())
         text = "\n".join(map(str, leaves([result, added])))
         module.no_log_values = set(find_secrets(text, module.no_log_values))
@@ -204,7 +204,7 @@ def run_and_exit(module: Any, ensure: Ensure, get_transport: Callable[[Params], 
 
 
 def _misplaced_secrets(params: Params) -> Iterator[str]:
-    """Yield the values at any depth whose key names a secret."""
+    """Yield the values, at any depth, of keys that name a secret."""
     pending = list(params.values())
     while pending:
         value = pending.pop()

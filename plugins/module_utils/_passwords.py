@@ -33,14 +33,15 @@ PASSWORD_OPTIONS: dict[str, Any] = {
 
 
 def replaces_passwords(params: Params) -> bool:
-    """Return whether existing mailboxes also get the declared passwords."""
+    """Return whether the declared passwords are also set for existing mailboxes."""
     return bool(params["update_password"] != ON_CREATE)
 
 
 def mailbox_passwords(params: Params, name: Name) -> Passwords:
     """Return a mailbox's passwords from the option ``passwords``, a string or a list.
 
-    :raises InvalidInput: a password is invalid, or none is set but update_password needs one
+    :raises InvalidInput: if a password is invalid, or if update_password requires passwords and
+        none are set
     """
     value = params["passwords"]
     values = value if isinstance(value, list) else [] if value is None else [value]
@@ -63,11 +64,11 @@ def login_probe(params: Params, give_client: Callable[[], Client]) -> Probe | No
     """Return a login probe if update_password is ``probe``, else None.
 
     :param give_client: a function that returns a client whose timeout applies to one login
-    :raises InvalidInput: an option is invalid
+    :raises InvalidInput: if an option is invalid
     """
     if params["update_password"] != PROBE:
         return None
-    # Imported here because other tasks don't need it.
+    # Import this only here, because other tasks don't need it.
     from ._api.tenant.login_probe import LoginProbe  # noqa: PLC0415
 
     return LoginProbe(

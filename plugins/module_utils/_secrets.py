@@ -24,11 +24,11 @@ _PIECE = 3
 def remove_secrets(value: Any, secrets: Collection[str]) -> Any:
     """Return a value with all secrets replaced, as ansible-core before 2.22 does.
 
-    Nearly every string either is a secret or contains none, so few secrets must be searched for.
+    Nearly every string either is a secret or contains no secret, so few searches are needed.
     """
     known = frozenset(secrets)
     text = "\n".join(str(leaf) for leaf in leaves(value) if not _is_in(leaf, known))
-    # Replace the longest first. Otherwise, part of a secret that contains another would remain.
+    # Replace the longest secrets first, because a secret may contain a shorter secret.
     return _replaced(value, known, sorted(find_secrets(text, known), key=len, reverse=True))
 
 
@@ -52,14 +52,14 @@ def _is_in(value: Any, known: frozenset[str]) -> bool:
 
 
 def find_secrets(text: str, secrets: Collection[str]) -> Collection[str]:
-    """Return the secrets that a text contains, or may contain after others are replaced.
+    """Return the secrets that a text contains, or may contain after other secrets are replaced.
 
     If there are at most ``FEW`` secrets, return all of them.
     """
     if len(secrets) <= FEW:
         return secrets
     known = set(_pieces(text))
-    # Replacing a secret can create one that contains asterisks.
+    # Replacing a secret with asterisks can create another secret that contains asterisks.
     return [s for s in secrets if "*" in s or (known.issuperset(_pieces(s)) and s in text)]
 
 

@@ -23,7 +23,7 @@ def ensure_object(
     passwords: Passwords = Passwords(),  # noqa: B008 - it is frozen
     probe: Probe | None = None,
 ) -> Outcome:
-    """Make one object match its declaration. Return it under its kind, such as ``mailbox``."""
+    """Make one object match its declaration, and return it under a key such as ``mailbox``."""
     converged = converge_object(
         client, declared, dry_run=check_mode, passwords=passwords, probe=probe
     )

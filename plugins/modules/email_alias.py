@@ -13,8 +13,8 @@ description:
   - Adds an address to a mailbox as an alias, or removes it. Other aliases are not changed.
   - The service replaces whole address lists and cannot lock them. The module therefore verifies the
     list after the write, and repairs changes that another client has overwritten. Before this
-    check, it waits four times as long as the write took, but at least a quarter of a second. It
-    does not notice if a change is overwritten later.
+    check, the module waits four times as long as the write took, but at least a quarter of a
+    second. If a change is overwritten later, the module does not notice this.
 author: [Postroom contributors (@postroom)]
 extends_documentation_fragment: [postroom.email.api, postroom.email.api.attributes]
 options:
@@ -66,15 +66,16 @@ EXAMPLES = r"""
 
 RETURN = r"""
 mailbox:
-  description: The mailbox after the task (in check mode, as it would be), or null if it is absent.
+  description: The mailbox after the task, or null if it does not exist. In check mode, this is the
+    expected state.
   returned: success
   type: dict
   contains:
     name: {description: Primary address., returned: always, type: str}
-    aliases: {description: Further addresses., returned: always, type: list, elements: str}
+    aliases: {description: Additional addresses., returned: always, type: list, elements: str}
 changes:
-  description: Changes in order. In check mode, these are the planned changes. After a failure, they
-    are the changes that were made before it.
+  description: The changes, in order. In check mode, these are the planned changes. After a failure,
+    these are the changes that were made before the failure.
   returned: success or failure
   type: list
   elements: dict

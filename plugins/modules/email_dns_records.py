@@ -16,7 +16,7 @@ description:
     missing or wrong.
   - Publishes and withdraws them with signed dynamic updates (RFC 2136, TSIG). Other records are
     kept, and concurrent changes by other clients are not overwritten.
-  - For DNS providers without dynamic updates, use the role P(postroom.email.dns#role).
+  - For DNS providers without dynamic updates, use the P(postroom.email.dns#role) role.
 author:
   - Postroom contributors (@postroom)
 extends_documentation_fragment:
@@ -40,8 +40,8 @@ options:
       - V(present) fails and changes nothing in cases that the domain's owner has to decide, for
         example if there is a null MX record, if there are several SPF records, or if the name is an
         alias or is delegated.
-      - V(absent) withdraws exactly these records. Use it before you delete the domain from the
-        service, because only the service knows the records.
+      - V(absent) withdraws the records that the service requires, and no others. Use it before you
+        delete the domain from the service, because only the service knows the records.
     type: str
     choices: [retrieved, verified, present, absent]
     default: retrieved
@@ -73,20 +73,20 @@ options:
         the updates are sent to the primary server in the zone's SOA record.
     type: str
   tsig_name:
-    description: Name of the key that signs updates. Required to publish and withdraw.
+    description: Name of the TSIG key that signs updates. Required to publish and withdraw records.
     type: str
   tsig_secret:
-    description: The key itself, in base64. Required to publish and withdraw.
+    description: Secret of the TSIG key, in base64. Required to publish and withdraw records.
     type: str
   tsig_algorithm:
-    description: Algorithm of the key.
+    description: Algorithm of the TSIG key.
     type: str
     choices: [hmac-sha256, hmac-sha384, hmac-sha512]
     default: hmac-sha256
   wait:
     description:
-      - Whether to wait until every authoritative name server that answers has the records, if
-        O(state=verified) or O(state=present). If O(wait_timeout) expires first, the task fails and
+      - With O(state=verified) or O(state=present), whether to wait until every authoritative name
+        server that answers has the records. If O(wait_timeout) expires first, the task fails and
         lists the records that are still missing or wrong.
     type: bool
     default: false
@@ -152,8 +152,14 @@ records:
     host: {description: Name relative to the domain; V(@) is the domain itself., returned: always, type: str}
     fqdn: {description: "Full name, as A-labels, without a trailing dot.", returned: always, type: str}
     ttl: {description: Time to live in seconds., returned: always, type: int}
-    value: {description: "Host name of the mail server, or the whole text.", returned: always, type: str}
-    priority: {description: Lower numbers are tried first., returned: for MX records, type: int}
+    value:
+      description: Host name of the mail server, or the whole text of a TXT record.
+      returned: always
+      type: str
+    priority:
+      description: Priority of the mail server; lower numbers are tried first.
+      returned: for MX records
+      type: int
     strings:
       description: The text in strings of at most 255 bytes.
       returned: for TXT records
@@ -183,7 +189,10 @@ records:
       returned: when it was verified
       type: list
       elements: str
-    detail: {description: What was found and where., returned: when it was verified, type: str}
+    detail:
+      description: The state of the record and the servers that returned it.
+      returned: when it was verified
+      type: str
     remedy:
       description: What to do; empty if there is nothing to do.
       returned: when it was verified
@@ -196,11 +205,27 @@ records:
       elements: dict
       contains:
         server: {description: Name and address of the server., returned: always, type: str}
-        status: {description: As for the record., returned: always, type: str}
-        code: {description: As for the record., returned: always, type: str}
-        found: {description: As for the record., returned: always, type: list, elements: str}
-        detail: {description: As for the record., returned: always, type: str}
-verified: {description: Whether every record is a V(match)., returned: when it was verified, type: bool}
+        status:
+          description: Like RV(records[].status), for this server.
+          returned: always
+          type: str
+        code:
+          description: Like RV(records[].code), for this server.
+          returned: always
+          type: str
+        found:
+          description: Like RV(records[].found), for this server.
+          returned: always
+          type: list
+          elements: str
+        detail:
+          description: Like RV(records[].detail), for this server.
+          returned: always
+          type: str
+verified:
+  description: Whether the status of every record is V(match).
+  returned: when it was verified
+  type: bool
 stage:
   description:
     - V(created) if a record is missing or in conflict; V(published) if the authoritative name
@@ -226,7 +251,11 @@ current:
     name: {description: "Full name, as A-labels, without a trailing dot.", returned: always, type: str}
     type: {description: "V(MX), V(TXT), or V(CNAME) for an alias.", returned: always, type: str}
     ttl: {description: Time to live in seconds; null for an alias., returned: always, type: int}
-    value: {description: The values as in a zone file., returned: always, type: list, elements: str}
+    value:
+      description: The values, as in a zone file.
+      returned: always
+      type: list
+      elements: str
 zone:
   description: The records as lines of a BIND zone file, with absolute names.
   returned: success
@@ -236,7 +265,7 @@ octodns: {description: The records as YAML for an octoDNS zone file., returned: 
 changes:
   description:
     - The changes in order. In check mode, these are the planned changes.
-    - After a failure, they are the changes that were made before it. These are not undone.
+    - After a failure, these are the changes that were made before the failure. They are not undone.
   returned: when O(state) is V(present) or V(absent), and on failure
   type: list
   elements: dict
@@ -310,13 +339,13 @@ def ensure_records(
 ) -> Outcome:
     """Retrieve, verify, publish or withdraw the records.
 
-    :param watch: how to wait and report progress
+    :param watch: the functions with which to wait and report progress
     """
     end = client.now() + client.timeout
     if params["state"] == "retrieved":
         found = retrieve(client, params, check_mode=check_mode)
         return Outcome(values=found.values, warnings=found.warnings)
-    # Imported here because it imports dnspython.
+    # Import this only here, because it imports dnspython.
     from ..module_utils._dns_verify_publish import DnsTask  # noqa: PLC0415
 
     # Validate the options before sending a request.

@@ -11,8 +11,9 @@ short_description: Register or delete a mail domain
 version_added: 0.1.0
 description:
   - Registers a domain that you own with the email service, or deletes it there.
-  - B(Deleting a domain can't be undone.) It deletes the mailboxes of the domain with all stored
-    mail, its forwarders, and all aliases on this domain that belong to mailboxes on other domains.
+  - B(Deleting a domain can't be undone.) The module also deletes the domain's mailboxes with all
+    stored mail, its forwarders, and all aliases on this domain that belong to mailboxes on other
+    domains.
 author: [Postroom contributors (@postroom)]
 extends_documentation_fragment: [postroom.email.api, postroom.email.api.attributes]
 options:
@@ -50,14 +51,15 @@ EXAMPLES = r"""
 
 RETURN = r"""
 domain:
-  description: The domain after the task (in check mode, as it would be), or null if it is absent.
+  description: The domain after the task, or null if it does not exist. In check mode, this is the
+    expected state.
   returned: success
   type: dict
   contains:
     name: {description: Name of the domain., returned: always, type: str}
 changes:
-  description: Changes in order. In check mode, these are the planned changes. After a failure, they
-    are the changes that were made before it.
+  description: The changes, in order. In check mode, these are the planned changes. After a failure,
+    these are the changes that were made before the failure.
   returned: success or failure
   type: list
   elements: dict

@@ -26,7 +26,7 @@ options:
     default: present
   members:
     description:
-      - Addresses of the recipients, on any domain. A new forwarder needs at least one.
+      - Addresses of the recipients, on any domain. A new forwarder needs at least one recipient.
       - If not set, members are not changed.
     type: list
     elements: str
@@ -36,12 +36,13 @@ options:
     default: true
   aliases:
     description:
-      - Further addresses that are forwarded to the same members, on domains of the tenant.
+      - Additional addresses, on domains of the tenant, whose mail is forwarded to the same members.
       - If not set, aliases are not changed.
     type: list
     elements: str
   purge_aliases:
-    description: Whether to remove aliases that are not in O(aliases). An empty list removes all.
+    description: Whether to remove aliases that are not in O(aliases). An empty list removes all
+      aliases.
     type: bool
     default: false
 """
@@ -66,17 +67,17 @@ EXAMPLES = r"""
 
 RETURN = r"""
 forwarder:
-  description: The forwarder after the task (in check mode, as it would be), or null if it is
-    absent.
+  description: The forwarder after the task, or null if it does not exist. In check mode, this is
+    the expected state.
   returned: success
   type: dict
   contains:
     name: {description: Address of the forwarder., returned: always, type: str}
     members: {description: Recipients., returned: always, type: list, elements: str}
-    aliases: {description: Further addresses., returned: always, type: list, elements: str}
+    aliases: {description: Additional addresses., returned: always, type: list, elements: str}
 changes:
-  description: Changes in order. In check mode, these are the planned changes. After a failure, they
-    are the changes that were made before it.
+  description: The changes, in order. In check mode, these are the planned changes. After a failure,
+    these are the changes that were made before the failure.
   returned: success or failure
   type: list
   elements: dict

@@ -87,7 +87,7 @@ mailboxes:
   elements: dict
   contains: &mailbox
     name: {description: Primary address., returned: always, type: str}
-    aliases: {description: Further addresses., returned: always, type: list, elements: str}
+    aliases: {description: Additional addresses., returned: always, type: list, elements: str}
 forwarders:
   description: The forwarders, sorted by name.
   returned: when O(as=facts)
@@ -96,7 +96,7 @@ forwarders:
   contains: &forwarder
     name: {description: Address of the forwarder., returned: always, type: str}
     members: {description: Recipients., returned: always, type: list, elements: str}
-    aliases: {description: Further addresses., returned: always, type: list, elements: str}
+    aliases: {description: Additional addresses., returned: always, type: list, elements: str}
 definition:
   description: The same objects, in the format of a definition.
   returned: when O(as=definition)
@@ -167,8 +167,8 @@ def gather_info(client: Client, params: Params, *, check_mode: bool) -> Outcome:
     if name is None:
         found = client.list_principals()
         if params["as"] == "definition":
-            # If the exported definition were incomplete, a later purge would delete what is
-            # missing.
+            # If the exported definition were incomplete, a later purge would delete the missing
+            # objects.
             client.check_list({principal.name for principal in found})
     else:
         principal = client.find(parse_address(name) if "@" in name else parse_domain(name))

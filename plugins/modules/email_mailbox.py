@@ -34,8 +34,8 @@ options:
   update_password:
     description:
       - When to set O(passwords), which the service never returns.
-      - V(on_create) sets them only when the mailbox is created.
-      - V(always) replaces them in each run, and reports a change each time.
+      - V(on_create) sets the passwords only when the mailbox is created.
+      - V(always) replaces the passwords in each run, and reports a change each time.
       - V(probe), added in version 0.2.0, logs in once to an existing mailbox over IMAP with the
         first of O(passwords), even in check mode. If the server refuses this password, all of
         O(passwords) are set. If the login fails for another reason, the module fails and changes
@@ -56,12 +56,13 @@ options:
     version_added: 0.2.0
   aliases:
     description:
-      - Further addresses that deliver to the mailbox, on domains of the tenant.
+      - Additional addresses, on domains of the tenant, whose mail is delivered to the mailbox.
       - If not set, aliases are not changed.
     type: list
     elements: str
   purge_aliases:
-    description: Whether to remove aliases that are not in O(aliases). An empty list removes all.
+    description: Whether to remove aliases that are not in O(aliases). An empty list removes all
+      aliases.
     type: bool
     default: false
 seealso:
@@ -110,15 +111,16 @@ EXAMPLES = r"""
 
 RETURN = r"""
 mailbox:
-  description: The mailbox after the task (in check mode, as it would be), or null if it is absent.
+  description: The mailbox after the task, or null if it does not exist. In check mode, this is the
+    expected state.
   returned: success
   type: dict
   contains:
     name: {description: Primary address., returned: always, type: str}
-    aliases: {description: Further addresses., returned: always, type: list, elements: str}
+    aliases: {description: Additional addresses., returned: always, type: list, elements: str}
 changes:
-  description: Changes in order. In check mode, these are the planned changes. After a failure, they
-    are the changes that were made before it.
+  description: The changes, in order. In check mode, these are the planned changes. After a failure,
+    these are the changes that were made before the failure.
   returned: success or failure
   type: list
   elements: dict

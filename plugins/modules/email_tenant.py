@@ -42,8 +42,8 @@ options:
   domains:
     description:
       - Domains, in the format of O(definition_files). Each is a name or a dictionary.
-      - With C(state=absent), the domain is deleted if it is empty. With C(force=true) as well, it
-        is deleted together with its contents, unless O(ignore) matches some of them.
+      - With C(state=absent), the domain is deleted if it is empty. If C(force=true) is also set,
+        the domain is deleted together with its contents, unless O(ignore) matches some of them.
     type: list
     elements: raw
   mailboxes:
@@ -67,12 +67,12 @@ options:
     description:
       - Passwords, keyed by mailbox. Each value is a string, or a list of passwords that are all
         valid.
-      - They are required to create mailboxes. They are not part of the definition, so that it can
-        be shared.
+      - Passwords are required to create mailboxes. They are not part of the definition, so that you
+        can share the definition.
     type: dict
   update_password:
     description:
-      - When to set O(passwords). V(on_create) sets them only when a mailbox is created.
+      - When to set O(passwords). V(on_create) sets the passwords only when a mailbox is created.
       - V(always) replaces the passwords of all declared mailboxes in each run, and reports a change
         each time.
       - V(probe), which was added in version 0.2.0, logs in once over IMAP to each declared mailbox
@@ -149,15 +149,15 @@ options:
     type: bool
     default: false
 notes:
-  - O(timeout) limits reading the tenant, and then each change, but not the whole run. The task
-    keyword C(timeout) ends the run as soon as the current requests have been answered.
+  - O(timeout) applies to reading the tenant and then to each change, but not to the whole run. The
+    task keyword C(timeout) ends the run as soon as the current requests have been answered.
   - With O(update_password=probe), O(timeout) also limits each login. Mail servers delay the answer to
     a wrong password, so don't set it below V(30).
   - If a change fails, only the changes that depend on it are skipped. Run the task again to apply
     the rest.
-  - To stop a run, press Ctrl-C or send SIGTERM to C(ansible-playbook). If it is killed or loses its
-    terminal, a run in Ansible's worker process stops at the next change, but a separate module
-    process runs to its end.
+  - To stop a run, press Ctrl-C or send SIGTERM to C(ansible-playbook). If C(ansible-playbook) is
+    killed or loses its terminal, a run in Ansible's worker process stops at the next change, but a
+    separate module process runs to completion.
   - Progress is shown if the task runs in Ansible's worker process, as it does on the controller.
   - In check mode, exceeded limits and missing passwords are warnings, so that the plan can be
     reviewed.
@@ -249,7 +249,10 @@ undeclared:
       elements: dict
       contains:
         address: {description: The alias., returned: always, type: str}
-        owner: {description: The mailbox or forwarder that has it., returned: always, type: str}
+        owner:
+          description: The mailbox or forwarder that has the alias.
+          returned: always
+          type: str
 problems:
   description: Errors in the definition, or reasons why the plan is refused.
   returned: when nothing was changed because of a problem
@@ -265,8 +268,8 @@ problems:
       type: str
     text: {description: The problem and its remedy., returned: always, type: str}
 changes:
-  description: Changes in order. In check mode, these are the planned changes. After a failure, they
-    are the changes that were made before it.
+  description: The changes, in order. In check mode, these are the planned changes. After a failure,
+    these are the changes that were made before the failure.
   returned: success or failure
   type: list
   elements: dict

@@ -41,7 +41,7 @@ class ConnectionCache:
 
 
 def _key(params: Params) -> Hashable:
-    # The process ID keeps a forked process from using its parent's connections.
+    # The process ID prevents a forked process from using its parent's connections.
     key = [os.getpid(), params["api_url"], params["api_token"], params["validate_certs"]]
     if params["ca_path"] is not None:
         file = Path(params["ca_path"]).absolute()

@@ -27,7 +27,7 @@ Facts = dict[str, Any]
 StageReason = Literal["no_records", "no_name_servers", "no_answer", "timed_out"]
 
 _QUESTION_TIMEOUT = 5.0
-#: A limit, because each domain needs several concurrent queries.
+#: The number of domains is limited, because each domain needs several concurrent queries.
 _MAX_CONCURRENT_DOMAINS = 16
 _COUNTS = {"mailbox": "email_mailboxes", "forwarder": "email_forwarders"}
 _ALIASES = "email_aliases"
@@ -46,7 +46,7 @@ class _StageResult(NamedTuple):
 class Gathered(NamedTuple):
     """The domains of a tenant with their facts.
 
-    :param domains: the facts by domain name, in alphabetical order
+    :param domains: the facts, keyed by domain name, in alphabetical order
     :param warnings: warnings about domains that are left out or whose stage is unknown
     """
 
@@ -59,8 +59,8 @@ def gather(client: Client, options: Mapping[str, Any]) -> Gathered:
 
     :param options: the inventory's options ``domains``, ``exclude``, ``stage``, ``nameservers``,
         ``resolvers`` and ``stage_timeout``
-    :raises InvalidInput: a name server or resolver is invalid
-    :raises ImportError: ``stage`` is set and dnspython is not installed
+    :raises InvalidInput: if a name server or resolver is invalid
+    :raises ImportError: if ``stage`` is set and dnspython is not installed
     """
     servers: Servers | None = None
     if options["stage"]:
@@ -164,7 +164,7 @@ def _is_domain(key: object) -> bool:
 
 
 def _locations(principals: Iterable[Principal]) -> Iterator[tuple[str, str]]:
-    """Yield the domain of each address and the name of the fact that counts it."""
+    """Yield the domain of each address and the name of the fact that counts such addresses."""
     for principal in principals:
         if isinstance(principal, (Domain, UnmanagedPrincipal)):
             continue

@@ -52,7 +52,8 @@ _OPTION_VARIABLES = (
     "__dns_option_variables",
     "__mail_option_variables",
 )
-#: The values that make Ansible discover an interpreter. On the controller, it finds its own.
+#: The values that make Ansible discover an interpreter. On the controller, Ansible finds its own
+#: Python.
 _DISCOVERY = ("", "auto", "auto_legacy", "auto_silent", "auto_legacy_silent")
 #: The variables that an interpreter or a library reads only once, mostly when the process starts.
 _READ_AT_START = re.compile(
@@ -121,7 +122,7 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
         return super()._parse_returned_data(res, *profile)
 
     def _process_reason(self, variables: Mapping[str, Any]) -> str | None:
-        """Return a reason other than the interpreter why the task must run as a module, or None."""
+        """Return the reason, apart from the interpreter, to run the task as a module, or None."""
         switch = os.environ.get("POSTROOM_IN_PROCESS", "true")
         variable = self._templar.template(variables.get("postroom_in_process", True))
         missing = ", ".join(missing_parts())

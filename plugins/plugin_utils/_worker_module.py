@@ -34,15 +34,16 @@ except ImportError:
     _ENCODER = {"cls": AnsibleJSONEncoder, "vault_to_text": True}
     HAS_PROFILES = False
 
-#: The private parts of ansible-core that are needed to run in the worker, by owner. The attribute
-#: AnsibleModule._diff is not listed, because only instances have it.
+#: The private parts of ansible-core that are needed to run in the worker, keyed by owner. The
+#: attribute AnsibleModule._diff is not listed, because only instances have it.
 _PRIVATE_PARTS: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (basic, ("_ANSIBLE_ARGS", "_ANSIBLE_PROFILE") if HAS_PROFILES else ("_ANSIBLE_ARGS",)),
     (basic.AnsibleModule, ("_load_params", "_log_invocation")),
     (warnings, ("_global_warnings", "_global_deprecations")),
     (ActionBase, ("_compute_environment_string", "_parse_returned_data", "_update_module_args")),
 )
-#: A limit, because ansible-core searches each option for each secret to log a task.
+#: With more secrets, tasks are not logged, because ansible-core searches each option for each
+#: secret.
 _MAX_LOGGED_SECRETS = 100
 
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Terminates a process if it belongs to a scenario: `end.py PID FOLDER`.
+"""Terminate a process if it belongs to a scenario: `end.py PID FOLDER`.
 
 Another process may have been assigned the same PID in the meantime, so the command line must
 contain the scenario's folder. Prints "terminated" if it sent SIGTERM. This script does not run

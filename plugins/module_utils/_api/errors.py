@@ -92,7 +92,7 @@ class NotPublished(PostroomError):
 
 
 class ProbeFailed(PostroomError):
-    """A login did not show whether a password works. Nothing was written.
+    """A login did not determine whether a password works. Nothing was written.
 
     Another run may succeed.
     """
@@ -105,7 +105,8 @@ class ServiceError(PostroomError):
 
     :param message: the text for the user
     :param failure: the request's method and path, and the response's status and detail
-    :param retry_after: the seconds to wait before a retry, if the service set them
+    :param retry_after: the number of seconds to wait before a retry, if the service requested a
+        pause
     """
 
     #: Whether repeating the request is likely to succeed.
@@ -274,7 +275,7 @@ def names_secret(key: object) -> bool:
 def hide(text: str, secrets: Iterable[str]) -> str:
     """Replace ``secrets`` in ``text``, whether plain, JSON-escaped or percent-encoded."""
     forms = {form for secret in secrets for form in _forms_of(secret) if form}
-    # Replace the longest first. Otherwise, part of a secret that contains another would remain.
+    # Replace the longest secrets first, because a secret may contain a shorter secret.
     for form in sorted(forms, key=len, reverse=True):
         text = text.replace(form, "********")
     return text

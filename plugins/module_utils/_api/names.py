@@ -67,7 +67,7 @@ class Name:
 def parse_domain(text: str, option: str = "name") -> Name:
     """Return a domain from user input.
 
-    :raises InvalidInput: the text is not a fully qualified domain name
+    :raises InvalidInput: if the text is not a fully qualified domain name
     """
     spelled = text.strip()
     key = _domain_key(spelled)
@@ -82,7 +82,7 @@ def parse_domain(text: str, option: str = "name") -> Name:
 def parse_address(text: str, option: str = "name") -> Name:
     """Return an email address from user input.
 
-    :raises InvalidInput: the text is not an address that the service accepts
+    :raises InvalidInput: if the text is not an address that the service accepts
     """
     spelled = text.strip()
     local, at, domain = spelled.rpartition("@")
@@ -157,7 +157,7 @@ def read_name(text: str) -> Name:
 def glob_key(pattern: str) -> str:
     """Return a shell-style pattern, normalized like the keys it is matched against."""
     local, at, domain = pattern.strip().rpartition("@")
-    # Convert each label separately, because one with a wildcard has no A-label.
+    # Convert each label separately, because a label with a wildcard has no A-label.
     labels = (_ascii_domain(label) or label.lower() for label in domain.split("."))
     return local.lower() + at + ".".join(labels)
 
@@ -173,7 +173,7 @@ def matcher(patterns: Iterable[str]) -> Callable[[str], bool]:
 
 @lru_cache(maxsize=4096)
 def _domain_key(text: str) -> str | None:
-    """Return the key of a domain, or None if it is not a valid, fully qualified name."""
+    """Return a domain's comparison key, or None if it is not a valid, fully qualified name."""
     key = _ascii_domain(text.removesuffix("."))
     if key is None or len(key) > _MAX_DOMAIN or not _DOMAIN.fullmatch(key):
         return None
@@ -186,7 +186,7 @@ def _ascii_domain(text: str) -> str | None:
     text = text.lower()
     if text.isascii() and "xn--" not in text:
         return text
-    # Imported here, because few tasks have such names and the import is slow.
+    # Import this only here, because few tasks have such names and the import is slow.
     import idna  # noqa: PLC0415
 
     try:

@@ -26,16 +26,16 @@ from .transport import Transport
 
 T = TypeVar("T")
 
-#: The delay before an edit is verified, as a multiple of the time between its GET and its PATCH,
-#: because another client may hold an older copy for about that long.
+#: The delay before an edit is verified, as a multiple of the time between the edit's GET and PATCH.
+#: Another client may hold an older copy for about that long.
 _VERIFY_FACTOR = 4
 _MAX_VERIFY_DELAY = 2.0
 _MAX_REPAIRS = 12
 _MAX_LIST_ATTEMPTS = 3
 
-#: After one of these errors a write may or may not have taken effect.
+#: After one of these errors, it is unknown whether a write took effect.
 _UNKNOWN_OUTCOME = (errors.ConnectionBroken, errors.ServerFailed, errors.BadAnswer)
-#: Errors of the GET after such a write that explain more than the error of the write itself.
+#: Errors of the GET after a failed write that explain more than the write's own error.
 _CONCLUSIVE = (errors.AlreadyExists, errors.NotFound, errors.Rejected)
 
 
@@ -46,7 +46,7 @@ class Client:
     :param verify_delay: the minimum delay in seconds before an edit is verified. If another client
         takes longer between its GET and its PATCH, it may overwrite the edit undetected.
     :param options: the options of Pacing, such as ``timeout`` and ``retries``
-    :raises InvalidInput: an option is out of range
+    :raises InvalidInput: if an option is out of range
     """
 
     def __init__(self, transport: Transport, *, verify_delay: float = 0.25, **options: Any) -> None:
@@ -98,7 +98,7 @@ class Client:
         """Return all principals of the tenant.
 
         :param wire_type: return only principals with this ``type`` in the API
-        :raises BadAnswer: the list is incomplete
+        :raises BadAnswer: if the list is incomplete
         """
         path = endpoints.PRINCIPALS + (f"?type={wire_type}" if wire_type else "")
         for _attempt in range(_MAX_LIST_ATTEMPTS):
@@ -113,10 +113,10 @@ class Client:
     def check_list(self, names: Collection[Name]) -> None:
         """Check that the service did not silently truncate its list of principals.
 
-        The list of a single type is shorter, so a limit on rows would cut off fewer principals.
+        A limit on rows cuts off fewer principals from the list of a single type, which is shorter.
 
         :param names: the names in the list of all principals
-        :raises BadAnswer: the list of a single type contains a name that is not in ``names``
+        :raises BadAnswer: if the list of a single type contains a name that is not in ``names``
         """
         by_type = [
             (wire_type, principal.name)
@@ -124,7 +124,7 @@ class Client:
             for principal in self.list_principals(wire_type)
             if principal.name not in names
         ]
-        # Another client may just have created the missing principals.
+        # Another client may have just created the missing principals.
         current = {each.name for each in self.list_principals()} if by_type else set()
         for wire_type, name in by_type:
             if name not in current and self.find(name) is not None:
@@ -134,12 +134,12 @@ class Client:
     def check_api(self) -> None:
         """Check that a not-found response really came from the mail API.
 
-        :raises BadAnswer: api_url does not lead to the mail API
+        :raises BadAnswer: if api_url does not lead to the mail API
         """
         self.list_principals("domain")
 
     def _list_once(self, path: str) -> tuple[list[Principal], set[int]]:
-        """Read all pages of a list. Return its principals and the totals stated by the pages."""
+        """Read all pages of a list. Return the principals and the totals that the pages state."""
         found: dict[Name, Principal] = {}
         totals: set[int] = set()
         next_path: str | None = path
@@ -173,7 +173,7 @@ class Client:
     def create(self, principal: Principal, secrets: tuple[str, ...] = ()) -> Principal:
         """Create a domain, a mailbox or a forwarder and return its current state.
 
-        :raises CreatedMeanwhile: another client has just created it with the same settings
+        :raises CreatedMeanwhile: if another client has just created the same principal
         """
         call = endpoints.create(principal, secrets)
         self._secrets.extend(secrets)
@@ -214,7 +214,7 @@ class Client:
         principal's current state.
 
         :param secrets: the new passwords; if empty, the current ones are kept
-        :raises LostUpdate: other clients keep overwriting the edit
+        :raises LostUpdate: if other clients keep overwriting the edit
         """
         started = self.now()
         current, wrote = self.edit_once(name, edit, secrets)
@@ -236,7 +236,7 @@ class Client:
     def edit_once(
         self, name: Name, edit: Edit, secrets: tuple[str, ...] = ()
     ) -> tuple[Individual, bool]:
-        """Apply an edit without verifying it. Return the principal and whether a write was sent.
+        """Apply an edit without verifying it. Return the principal, and whether a write was sent.
 
         The caller must verify the edit, because another client may overwrite it.
         """
@@ -267,7 +267,7 @@ class Client:
         :param seconds: the time between the edit's GET and its PATCH
         """
         delay = max(min(_VERIFY_FACTOR * seconds, _MAX_VERIFY_DELAY), self._min_verify_delay)
-        # The random part keeps two clients from overwriting each other in lockstep.
+        # The random part prevents two clients from overwriting each other's edits in lockstep.
         self._pacing.sleep(delay * (1 + attempt * self._pacing.rng()))
 
     def _read_individual(self, name: Name) -> Individual:
@@ -285,13 +285,13 @@ class Client:
         while True:
             try:
                 return self._send(call)
-            except errors.ServiceError as error:  # noqa: PERF203 - the loop is for the errors
+            except errors.ServiceError as error:  # noqa: PERF203 - the loop retries
                 attempt = self._pacing.back_off(error, attempt)
 
     def _write(self, call: Call[T], took_effect: Callable[[], bool]) -> T | None:
-        """Send a write with retries. If its outcome is unknown, check it before each retry.
+        """Send a write with retries. Before a retry, check an unknown outcome with a GET.
 
-        :param took_effect: a function that checks with a GET whether the write took effect
+        :param took_effect: a function that sends a GET and returns whether the write took effect
         :return: the result, or None if the write took effect but its response was lost
         """
         attempt = 0
@@ -299,9 +299,9 @@ class Client:
         while True:
             try:
                 return self._send(call)
-            except errors.ServiceError as error:  # noqa: PERF203 - the loop is for the errors
+            except errors.ServiceError as error:  # noqa: PERF203 - the loop retries
                 is_unknown = is_unknown or isinstance(error, _UNKNOWN_OUTCOME)
-                # An earlier attempt of the same call may have caused the conflict.
+                # An earlier attempt at the same call may have caused the conflict.
                 may_be_ours = isinstance(error, (*_UNKNOWN_OUTCOME, errors.AlreadyExists))
                 if is_unknown and may_be_ours and self._read_outcome(error, took_effect):
                     return None
@@ -312,7 +312,7 @@ class Client:
     def _read_outcome(self, error: errors.ServiceError, read: Callable[[], T]) -> T:
         """Read the state after a write with an unknown outcome.
 
-        :raises ServiceError: the write's error, marked ``unsure``, if the state can't be read
+        :raises ServiceError: if the state can't be read; this is ``error``, marked ``unsure``
         """
         try:
             return read()
@@ -337,7 +337,8 @@ class Client:
                 "Raise timeout, or find out why the service is slow.",
                 errors.Failure("DeadlineExceeded", None, call.method, call.path, ""),
             )
-        # A write gets half of the time, to leave the other half for the GET that verifies it.
+        # A write gets half of the remaining time. The other half is for the GET that checks its
+        # outcome.
         timeout = left if call.method == "GET" else max(left / 2, min(left, 1.0))
         sent = self.now()
         response = self._transport.send(call, timeout)
@@ -345,7 +346,8 @@ class Client:
             result = result_of(call, response, self._secrets)
         except errors.Throttled as error:
             pause = error.retry_after or 0.0
-            # A pause longer than the timeout fails this call but must not delay the others.
+            # If the pause is longer than the timeout, this call fails, but other calls are not
+            # delayed.
             self._pacing.rate_limit.throttle(pause if pause < self.timeout else 0.0, sent)
             raise
         self._pacing.rate_limit.succeed()
@@ -356,12 +358,12 @@ def result_of(call: Call[T], response: Response, secrets: Sequence[str] = ()) ->
     """Return the result of a call.
 
     :param secrets: values to redact from errors, in addition to the call's own
-    :raises ServiceError: the response is an error or did not come from the mail API
+    :raises ServiceError: if the response is an error or did not come from the mail API
     """
     try:
         return read_result(call, response)
     except InvalidResponse as reason:
-        # Imported here because most requests succeed and don't need it.
+        # Import this only here, because most requests succeed and don't need it.
         from .failures import failure_of  # noqa: PLC0415
 
         raise failure_of(call, response, reason, secrets) from None

@@ -47,7 +47,7 @@ class Call(Generic[T]):
     """An HTTP request and the function that parses its response.
 
     :param subject: the name of the principal or domain, or None for lists
-    :param read: a function that returns the result, given the decoded body
+    :param read: a function that converts the decoded body to the result
     :param secrets: the values to redact from messages about this call
     """
 
@@ -88,7 +88,7 @@ class Page(NamedTuple):
 
 
 def get(name: Name) -> Call[Principal]:
-    """Get one principal."""
+    """Return the call that reads a principal."""
 
     def read(body: Any) -> Principal:
         principal = read_principal(body)
@@ -100,12 +100,12 @@ def get(name: Name) -> Call[Principal]:
 
 
 def list_page(path: str = PRINCIPALS) -> Call[Page]:
-    """Get a page of a list of principals."""
+    """Return the call that reads one page of a list of principals."""
     return Call("GET", path, None, _read_page)
 
 
 def create(principal: Principal, secrets: Sequence[str] = ()) -> Call[Principal | None]:
-    """Create a domain, a mailbox or a forwarder."""
+    """Return the call that creates a domain, a mailbox or a forwarder."""
     name = principal.name
     body: dict[str, Any] = {"name": name.key}
     if isinstance(principal, Domain):
@@ -120,7 +120,7 @@ def create(principal: Principal, secrets: Sequence[str] = ()) -> Call[Principal 
 def update(
     current: Principal, target: Principal, secrets: Sequence[str] = ()
 ) -> Call[Principal | None]:
-    """Change a mailbox or forwarder from ``current`` to ``target``. Only differences are sent.
+    """Return the call that changes a mailbox or forwarder to ``target``. It only sends differences.
 
     :param secrets: the new passwords; if empty, the current ones are kept
     """
@@ -133,7 +133,7 @@ def update(
 
 
 def delete(name: Name) -> Call[None]:
-    """Delete a principal."""
+    """Return the call that deletes a principal."""
 
     def read(body: Any) -> None:
         if isinstance(body, dict) and body.get("success") is False:
@@ -143,7 +143,7 @@ def delete(name: Name) -> Call[None]:
 
 
 def dns_records(domain: Name) -> Call[RequiredRecords]:
-    """Get the DNS records to publish for a domain."""
+    """Return the call that reads the DNS records to publish for a domain."""
     path = f"/api/dns/{_segment(domain)}"
     return Call("GET", path, domain, lambda body: _read_required_records(domain, body))
 
@@ -151,7 +151,7 @@ def dns_records(domain: Name) -> Call[RequiredRecords]:
 def read_principal(body: Any) -> Principal:
     """Parse a principal of any kind, ignoring unknown fields.
 
-    :raises InvalidResponse: the body is not a principal
+    :raises InvalidResponse: if the body is not a principal
     """
     if not isinstance(body, dict) or not isinstance(body.get("name"), str):
         raise InvalidResponse("it is not a principal with a name")
@@ -170,7 +170,7 @@ def read_principal(body: Any) -> Principal:
 
 
 def _reply_about(name: Name) -> Callable[[Any], Principal | None]:
-    """Return a function that returns the principal in the response to a write, or None."""
+    """Return a function that returns the principal in a write's response, or None."""
 
     def read(body: Any) -> Principal | None:
         try:
@@ -254,8 +254,8 @@ def _keys(names: frozenset[Name]) -> list[str]:
 def read_result(call: Call[T], response: Response) -> T:
     """Return the result of a call.
 
-    :raises InvalidResponse: the body does not have the format that the call expects
-    :raises ErrorResponse: the response is an error
+    :raises InvalidResponse: if the body does not have the format that the call expects
+    :raises ErrorResponse: if the response is an error
     """
     body, text = decode(response.body)
     if response.status >= 300 or text is not None or error_code(body) is not None:
@@ -277,7 +277,7 @@ def describe(call: Call[Any]) -> str:
 
 
 def decode(body: bytes) -> tuple[Any, str | None]:
-    """Return (value, None) for JSON, (None, text) for other text, or (None, None) if empty."""
+    """Return (value, None) for JSON, (None, text) for other text, else (None, None)."""
     if not body.strip():
         return None, None
     try:
@@ -287,5 +287,5 @@ def decode(body: bytes) -> tuple[Any, str | None]:
 
 
 def error_code(body: Any) -> Any:
-    """Return the error code in a body, which servers may send with any status, or None."""
+    """Return the error code in a body, or None. Servers may send one with any status."""
     return body.get("error") if isinstance(body, dict) and "data" not in body else None

@@ -138,13 +138,13 @@ def _detail(body: Any, text: str | None) -> str:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait from a ``Retry-After`` header with seconds or a date, or None."""
+    """Return the wait in seconds that a ``Retry-After`` header requests, or None."""
     value = headers.get("retry-after", "").strip()
     if not value:
         return None
     if value.isdecimal() and value.isascii():
         return float(value)
-    # Imported here, because dates are rare and the import is slow.
+    # Import this only here, because dates are rare and the import is slow.
     from email.utils import parsedate_to_datetime  # noqa: PLC0415
 
     try:

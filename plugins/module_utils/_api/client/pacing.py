@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""When a task may send its next request: the deadline, the pauses before retries, the rate limit.
+"""Decide when a task may send its next request: deadline, pauses before retries and rate limit.
 
 ``errors.py`` defines which errors are transient, and the loops that retry are in ``client.py``.
 """
@@ -19,13 +19,13 @@ from .. import errors
 
 _MIN_BACKOFF = 0.25
 _MAX_BACKOFF = 8.0
-#: One day. Sockets don't accept an infinite timeout.
+#: One day, because sockets don't accept an infinite timeout.
 _MAX_TIMEOUT = 86400
 
 _MIN_INTERVAL = 0.001
 _FIRST_INTERVAL = 0.02
 _MAX_INTERVAL = 2.0
-#: If a request succeeded within this many seconds, a 429 only means that the service is busy.
+#: For this many seconds after a successful request, a 429 only means that the service is busy.
 _BUSY_PERIOD = 8.0
 
 
@@ -33,12 +33,12 @@ class Pacing:
     """The deadline, the retries and the rate limit of one task. Threads may share it.
 
     :param timeout: the total timeout for all requests, in seconds from now
-    :param retries: the maximum number of times that one request is repeated
+    :param retries: the maximum number of times to retry a request after a transient failure
     :param clock: a function that returns the current time in seconds
-    :param sleep: a function that waits for a number of seconds; the default one also returns if the
-        task is cancelled
+    :param sleep: a function that waits for a number of seconds; the default function returns early
+        if the task is cancelled
     :param rng: a function that returns a random number between 0 and 1
-    :raises InvalidInput: timeout or retries is out of range
+    :raises InvalidInput: if timeout or retries is out of range
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Pacing:
         return other
 
     def cancel(self) -> None:
-        """End all waits and forbid further requests, in this policy and all its copies."""
+        """End all waits and prevent further requests, for this object and all copies of it."""
         self._cancelled.set()
 
     def time_left(self) -> float:
@@ -90,7 +90,7 @@ class Pacing:
     def wait_for_turn(self) -> None:
         """Wait until the rate limit allows the next request.
 
-        :raises Interrupted: the task was cancelled
+        :raises Interrupted: if the task was cancelled
         """
         wait = self.rate_limit.reserve()
         while wait > 0 and self.time_left() > 0:
@@ -104,9 +104,9 @@ class Pacing:
     def back_off(self, error: errors.ServiceError, attempt: int) -> int:
         """Wait before the next attempt and return its number.
 
-        A throttled request does not count as an attempt while other requests succeed.
+        While other requests succeed, a throttled request does not count as an attempt.
 
-        :raises ServiceError: the same error, if no further attempt is allowed
+        :raises ServiceError: if no further attempt is allowed; this is ``error`` itself
         """
         backoff = min(_MAX_BACKOFF, _MIN_BACKOFF * 2**attempt) * self.rng()
         pause = max(backoff, error.retry_after or 0.0)
@@ -149,8 +149,8 @@ class RateLimit:
     def throttle(self, pause: float, sent: float) -> None:
         """Pause all threads and increase the interval.
 
-        :param sent: when the throttled request was sent. If the interval has been increased since,
-            it is not increased again.
+        :param sent: the time when the throttled request was sent. If the interval has been
+            increased since then, it is not increased again.
         """
         with self._lock:
             now = self._clock()

@@ -24,7 +24,7 @@ from urllib.request import getproxies, proxy_bypass
 from .. import errors
 from .endpoints import Call, Response, describe
 
-#: Far more than any tenant's list needs.
+#: The maximum size of a response, which is far more than any tenant's list needs.
 _MAX_RESPONSE_BYTES = 256 * 1024 * 1024
 #: The operations for which httpx accepts a timeout.
 _TIMEOUTS = ("connect", "read", "write", "pool")
@@ -34,7 +34,7 @@ _API_PATH = re.compile("/api(/(principal|dns)(/.*)?|/v[0-9]+)?/?$")
 def import_httpx() -> Any:
     """Import httpx without its command-line interface, which needs click, rich and pygments.
 
-    :raises ImportError: httpx is not installed
+    :raises ImportError: if httpx is not installed
     """
     hide = "httpx" not in sys.modules and "httpx._main" not in sys.modules
     if hide:
@@ -125,8 +125,8 @@ class Transport:
     :param verify: whether to verify the service's certificate
     :param ca_path: a PEM file of the certificate authorities to trust instead of the system's
     :param trust_env: whether to use ``HTTP_PROXY``, ``HTTPS_PROXY`` and ``NO_PROXY``
-    :raises InvalidInput: the URL, the token or the file can't be used
-    :raises ImportError: httpx is not installed
+    :raises InvalidInput: if the URL, the token or the file can't be used
+    :raises ImportError: if httpx is not installed
     """
 
     def __init__(
@@ -170,9 +170,9 @@ class Transport:
     def send(self, call: Call[Any], timeout: float) -> Response:
         """Send a call once and read its response.
 
-        :param timeout: the seconds within which the response must be complete
-        :raises Unreachable: the connection failed; nothing was sent
-        :raises ConnectionBroken: the response is incomplete; the call may have taken effect
+        :param timeout: the number of seconds within which the response must be complete
+        :raises Unreachable: if the connection failed; nothing was sent
+        :raises ConnectionBroken: if the response is incomplete; the call may have taken effect
         """
         try:
             connection = self._idle.pop()
@@ -231,8 +231,8 @@ class Transport:
     def _next_path(self, call: Call[Any], response: Any) -> str | None:
         """Return the path in a list's ``Link: rel="next"`` header, or None.
 
-        :raises BadAnswer: the link is invalid or leads to another origin, to which the token must
-            not be sent
+        :raises BadAnswer: if the link is invalid or leads to another origin, to which the token
+            must not be sent
         """
         target = response.links.get("next", {}).get("url") if call.subject is None else None
         if target is None:
@@ -338,7 +338,7 @@ class Transport:
         except ValueError:
             usable = False
         if not usable:
-            # The part before an @ may be a password.
+            # The part before an @ may contain a password.
             shown = "the value" if "@" in text else repr(text)
             raise errors.InvalidInput(f"api_url: {shown} is not an http or https URL. {advice}")
         if parts.username is not None or parts.query or parts.fragment:
@@ -366,7 +366,7 @@ class Transport:
 def tls_context(ca_path: str | None, *, verify: bool) -> ssl.SSLContext:
     """Return a TLS context that trusts the system's authorities or those in ``ca_path``.
 
-    :raises InvalidInput: the file can't be used
+    :raises InvalidInput: if the file can't be used
     """
     try:
         context = ssl.create_default_context(cafile=ca_path)

@@ -4,7 +4,7 @@
 
 """Decide whether a record set contains a wanted record and, if not, how to edit it.
 
-This code is used both to verify and to publish records. Records of other services are kept byte for
+This code is used both to verify and to publish records. Other services' records are kept byte for
 byte.
 """
 
@@ -139,7 +139,7 @@ def compare(wanted: WantedRecord, values: Sequence[Value]) -> Comparison:
 
 
 def without(wanted: WantedRecord, values: Values) -> Removal:
-    """Return the edit that removes only a wanted record from a record set's values."""
+    """Return the edit that removes a wanted record, and nothing else, from a record set."""
     if wanted.noun == "SPF":
         return _without_spf(wanted.text, values)
 
@@ -164,7 +164,7 @@ def _missing(wanted: WantedRecord, values: Values) -> Comparison:
 
 
 def _compare_mx(wanted: WantedRecord, mx: Mx, values: Values) -> Comparison:
-    """Compare MX records. The edit corrects the service's priorities and keeps other hosts."""
+    """Compare MX records. The proposed edit corrects priorities and keeps other hosts."""
     found = [each for each in values if isinstance(each, Mx)]
     foreign = sorted(each for each in found if each not in wanted.all_values)
     null = [each for each in foreign if not each.exchange]
@@ -232,7 +232,7 @@ def _compare_spf(wanted: WantedRecord, values: Values) -> Comparison:
 
 
 def _compare_dkim(wanted: WantedRecord, wanted_key: Txt, values: Values) -> Comparison:
-    """Compare the keys of a selector, which must have one. A key in an equivalent form is kept."""
+    """Compare a selector's DKIM keys. There must be one key, possibly in an equivalent form."""
     others = [value for value in wanted.all_values if value != wanted_key]
     texts = [v for v in values if isinstance(v, Txt) and v not in others]
     keys = [value for value in texts if value.text == wanted.text or dkim.is_key(value.text)]
@@ -251,7 +251,7 @@ def _compare_dkim(wanted: WantedRecord, wanted_key: Txt, values: Values) -> Comp
 
 
 def _without_spf(wanted: str, values: Values) -> Removal:
-    """Remove the service's terms from all SPF records, and delete records identical to its own."""
+    """Remove the service's terms from all SPF records, and delete copies of its own record."""
     change = warning = ""
     for value in [v for v in values if isinstance(v, Txt) and spf.is_spf(v.text)]:
         try:

@@ -5,7 +5,7 @@
 """The messages for DNS verdicts, changes, refusals and warnings, keyed by code.
 
 Other modules only choose the code and the parameters. The texts for failures of servers and
-resolvers are where these occur, in ``query.py``, ``resolver.py`` and ``update.py``.
+resolvers are in ``query.py``, ``resolver.py`` and ``update.py``.
 """
 
 from __future__ import annotations
@@ -157,11 +157,11 @@ _TEXTS = {
     "ip4 and ip6",
     "too_many_voids": "{number} of its DNS look-ups find nothing, but at most {most} may",
     "fewer_voids": "remove the terms whose domains no longer exist",
-    # Waiting
+    # The progress and the timeout of a wait.
     "progress": "{domain}: {present} of {number} records are published, {lacking}; retrying for "
     "{left} s.",
-    "timed_out": "Timed out after {seconds} s: {lacking} of {number} records of {domain} are not "
-    "as they should be:",
+    "timed_out": "Timed out after {seconds} s: {lacking} of {number} records of {domain} could "
+    "not be verified:",
 }
 
 

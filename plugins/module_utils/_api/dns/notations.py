@@ -20,7 +20,7 @@ from .record_sets import MAX_STRING, Mx, RecordSet, Txt, Value, fqdn_of, txt, tx
 Escapes = Literal["decimal", "octal"]
 
 _MX = re.compile(r"(\d{1,5})\s+([!-~]+)", re.ASCII)
-# A string in a zone file, which is quoted or a single word, and one byte within a string.
+# Patterns for a string in a zone file, quoted or a single word, and for a byte in a string.
 _STRING = re.compile(r'(?:"((?:[^"\\]|\\.)*)"|((?:[^"\\\s]|\\.)+)(?=\s|$))\s*', re.DOTALL)
 _BYTE = re.compile(rb"\\(\d{3})|\\(.)|([^\\])", re.DOTALL)
 
@@ -44,7 +44,7 @@ def read_rdata(kind: str, text: str, escapes: Escapes = "decimal") -> Value:
     :param kind: ``MX`` or ``TXT``
     :param text: such as ``10 mail.example.net.``, with or without the trailing dot; for TXT, quoted
         strings or a text without quotes, in which escapes are not interpreted
-    :raises InvalidInput: the text is not a valid value
+    :raises InvalidInput: if the text is not a valid value
     """
     if kind == "MX":
         match = _MX.fullmatch(text.strip())
@@ -135,7 +135,7 @@ def as_return_values(required: RequiredRecords, ttl: int) -> list[dict[str, Any]
 def checked_ttl(ttl: int) -> int:
     """Return a TTL after checking its range (RFC 2181, 8).
 
-    :raises InvalidInput: the TTL is out of range
+    :raises InvalidInput: if the TTL is out of range
     """
     if 0 <= ttl < 2**31:
         return ttl
@@ -148,9 +148,9 @@ def _natural(host: str) -> list[tuple[str, int]]:
 
 
 def _read_strings(text: str, base: int) -> tuple[bytes, ...]:
-    """Return the strings of a TXT value, or none if its quoting is invalid.
+    """Return the strings of a TXT value, or an empty tuple if its quoting is invalid.
 
-    :raises ValueError: an escape is not a byte, or a character is not valid Unicode
+    :raises ValueError: if an escape is not a byte, or a character is not valid Unicode
     """
     if not text.startswith('"'):
         return txt(text).strings

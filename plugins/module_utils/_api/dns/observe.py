@@ -27,10 +27,11 @@ from .resolver import (
 class Servers(NamedTuple):
     """The servers to query.
 
-    :param nameservers: the authoritative servers; if empty, the resolvers find those of each name
+    :param nameservers: the authoritative servers; if empty, the resolvers find the servers of each
+        name
     :param resolvers: the resolvers; if empty, the system's. The system's resolvers are used to
-        verify records only if ``nameservers`` is also empty, because given name servers may not be
-        the public ones.
+        verify records only if ``nameservers`` is also empty, because given name servers may differ
+        from the public name servers.
     :param timeout: the timeout of one query to one server, in seconds
     """
 
@@ -42,7 +43,7 @@ class Servers(NamedTuple):
     def parse(cls, nameservers: Iterable[str], resolvers: Iterable[str], timeout: float) -> Servers:
         """Parse the servers in a module's options, with or without ports.
 
-        :raises InvalidInput: a server is invalid
+        :raises InvalidInput: if a server is invalid
         """
         return cls(
             tuple(parse_server(text, "nameservers") for text in nameservers),
@@ -130,7 +131,8 @@ class Observer:
         """Query a server, and also the resolvers if the name is redirected."""
         answer = query(server, wanted.name, wanted.type, timeout=self._timeout, zone=zone)
         redirection = answer.redirection
-        # A domain can't be an alias. The name of a DKIM key can, even for a name in another zone.
+        # A domain can't be an alias, but a DKIM key's name can be an alias of a name in another
+        # zone.
         if redirection is None or answer.values or wanted.name == wanted.domain:
             return answer
         if redirection.type == "NS" and not redirection.owner.endswith(f".{wanted.domain}"):

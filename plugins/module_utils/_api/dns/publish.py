@@ -52,7 +52,7 @@ class SetChange(NamedTuple):
 
     @property
     def subject(self) -> RecordSet:
-        """The record set after the change, or before it if it is deleted."""
+        """The record set after the change, or the previous record set if it is deleted."""
         subject = self.after or self.before
         if subject is None:
             raise ValueError("a change without a record set")
@@ -97,7 +97,7 @@ class Published(NamedTuple):
 
     :param plan: the applied or planned changes and the warnings
     :param sets: the record sets at the wanted names after the changes
-    :param redirections: the CNAME, DNAME or NS record that redirects a name, by name
+    :param redirections: the CNAME, DNAME or NS record of each redirected name, keyed by name
     """
 
     plan: RecordPlan
@@ -114,12 +114,12 @@ def plan_presence(
 ) -> RecordPlan:
     """Plan to publish the service's records.
 
-    :param current: the current record sets by name and type
-    :param redirections: the redirections by name; redirected names can't hold records
+    :param current: the current record sets, keyed by name and type
+    :param redirections: the redirections, keyed by name; redirected names can't hold records
     :param at_target: the TXT records at the targets of redirected names, as far as they are known.
         If the service's key is among them, it counts as published.
     :param ask: a function that looks up the names in SPF records, or None if dnspython is missing
-    :raises Refused: the domain's owner must decide; the message lists all problems
+    :raises Refused: if the domain's owner must decide; the message lists all problems
     """
     problems: list[str] = []
     changes: list[SetChange] = []
@@ -151,8 +151,9 @@ def plan_absence(
 ) -> RecordPlan:
     """Plan to withdraw only the service's records.
 
-    :param current: the current record sets by name and type
-    :param redirections: the redirections by name; redirected names are skipped with a warning
+    :param current: the current record sets, keyed by name and type
+    :param redirections: the redirections, keyed by name; redirected names are skipped with a
+        warning
     """
     changes: list[SetChange] = []
     warnings: list[str] = []
@@ -188,8 +189,8 @@ def _present(
 ) -> Iterator[SetChange]:
     """Yield the change that publishes a record set, if any, and append to ``warnings``.
 
-    :raises Refused: the domain's owner must decide
-    :raises TooExpensive: receivers would reject the SPF record
+    :raises Refused: if the domain's owner must decide
+    :raises TooExpensive: if receivers would reject the SPF record
     """
     values, reasons = before.values, list[tuple[str, Params]]()
     for each in _records(one):
@@ -256,9 +257,9 @@ def publish(
     :param absent: withdraw the record sets instead
     :param dry_run: only read and plan
     :param ask: a function that looks up names, which may be outside the server's zones
-    :raises Refused: the domain's owner must decide; nothing was written
-    :raises TooExpensive: an SPF record was not changed; the other records were written
-    :raises NameServerError: the server failed; ``done`` lists the changes that were applied
+    :raises Refused: if the domain's owner must decide; nothing was written
+    :raises TooExpensive: if an SPF record was not changed; the other records were written
+    :raises NameServerError: if the server failed; ``done`` lists the changes that were applied
     """
     run = _Publisher(wanted, server, ask, absent=absent)
     try:
@@ -349,11 +350,13 @@ class _Publisher:
                 if isinstance(error, errors.ZoneChanged):
                     lost_races.append(error)
                 elif lost_races and not self._unsure and time.monotonic() >= self._server.until:
-                    # The cause is the other clients' changes, not the query that timed out last.
+                    # Report the other clients' changes as the cause, not the query that timed out
+                    # last.
                     raise lost_races[-1] from None
                 final = isinstance(error, (errors.KeyRefused, errors.UpdateRefused))
                 retry = isinstance(error, errors.ZoneChanged) or self._unsure
-                # The random pause keeps publishers from invalidating each other's plans repeatedly.
+                # The random pause prevents publishers from invalidating each other's plans
+                # repeatedly.
                 backoff = min(_MAX_BACKOFF, _FIRST_BACKOFF * 2**attempt)
                 pause = backoff * (0.5 + random.random())  # noqa: S311 - no secret
                 attempt += 1
@@ -370,7 +373,7 @@ class _Publisher:
     def _write(self, changes: Sequence[SetChange]) -> None:
         """Send one update for each zone."""
         planned = {change.subject.key for change in changes}
-        # If the changes of an update without a response are not planned again, it was applied.
+        # If an update got no response and its changes are no longer planned, it was applied.
         self._note([change for key, change in self._unsure.items() if key not in planned])
         by_zone: dict[str, list[SetChange]] = {}
         for change in changes:

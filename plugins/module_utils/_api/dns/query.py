@@ -112,7 +112,7 @@ class Answer(NamedTuple):
 def require_dnspython() -> None:
     """Check that dnspython is installed.
 
-    :raises ImportError: dnspython is not installed; the error's ``name`` is ``dnspython``
+    :raises ImportError: if dnspython is not installed; the error's ``name`` is ``dnspython``
     """
     try:
         import_module("dns.message")
@@ -134,7 +134,7 @@ def query(
 
     :param timeout: the timeout in seconds, for UDP and again for TCP if the answer is truncated
     :param zone: the zone of the name, or an empty string if unknown. A server that is authoritative
-        for a parent zone does not know the records in this one.
+        for a parent zone does not know the records in this zone.
     :param recursive: whether the server is a resolver; otherwise it must be authoritative
     :param checking_disabled: ask a resolver to answer even if DNSSEC signatures are invalid
     """
@@ -165,9 +165,9 @@ def query(
 def _exchange(server: Server, message: Message, timeout: float) -> Message:
     """Send a query over UDP, with retries, and over TCP if the answer is truncated.
 
-    :raises OSError: the server can't be reached
-    :raises ValueError: the server's address is unknown
-    :raises dns.exception.DNSException: there was no answer, or it is invalid
+    :raises OSError: if the server can't be reached
+    :raises ValueError: if the server's address is unknown
+    :raises dns.exception.DNSException: if there was no answer, or it is invalid
     """
     for part in _ATTEMPTS:
         expiration = time.time() + timeout * part

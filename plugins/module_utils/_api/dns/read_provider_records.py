@@ -48,7 +48,7 @@ class ParsedSets(NamedTuple):
     escapes: Escapes
 
     def spelled(self, record_set: RecordSet) -> list[str]:
-        """Return a set's values in their original notation, or as in a zone file if new."""
+        """Return a set's values in their original notation, and new values as in a zone file."""
         return [
             self.spelling.get((*record_set.key, one)) or as_rdata(one, self.escapes)
             for one in record_set.values
@@ -72,7 +72,7 @@ def read_record_sets(
     :param names: read only the records at these names
     :param escapes: the notation of escaped bytes in the values
     :param what: the name of the data in messages
-    :raises InvalidInput: the data does not have the format described above
+    :raises InvalidInput: if the data does not have the format in this module's docstring
     """
     found = ParsedSets({}, {}, {}, {}, escapes)
     for place, item in _mappings(data, what):
@@ -140,7 +140,7 @@ def as_list(data: Any, what: str) -> list[Any]:
     """Return data as a list, wrapping a string or a mapping. The items are not checked.
 
     :param what: the name of the data in messages
-    :raises InvalidInput: the data is not a list, a string or a mapping
+    :raises InvalidInput: if the data is not a list, a string or a mapping
     """
     if isinstance(data, (Mapping, str)):
         return [data]
@@ -150,7 +150,7 @@ def as_list(data: Any, what: str) -> list[Any]:
 
 
 def _mappings(data: Any, what: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield each mapping in a list, or a single mapping, with its location. Skip empty ones."""
+    """Yield each mapping in a list, or a single mapping, with its location. Skip empty mappings."""
     for number, item in enumerate(as_list(data, what), 1):
         place = what if isinstance(data, Mapping) else f"{what}, item {number}"
         if item and not isinstance(item, Mapping):
@@ -162,7 +162,7 @@ def _mappings(data: Any, what: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
 def read_ttl(ttl: Any, where: str) -> int | None:
     """Return a TTL in seconds as a number, because some modules return a string.
 
-    :raises InvalidInput: it is not a number or is out of range
+    :raises InvalidInput: if the TTL is not a number or is out of range
     """
     if ttl is None:
         return None
@@ -176,7 +176,7 @@ def read_text(data: Any, what: str) -> str:
     """Return the text of a TXT value, which may be quoted as in a zone file.
 
     :param what: the name of the value in messages
-    :raises InvalidInput: the value is not a string or its quoting is invalid
+    :raises InvalidInput: if the value is not a string or its quoting is invalid
     """
     value = read_rdata("TXT", data) if isinstance(data, str) else None
     if not isinstance(value, Txt):

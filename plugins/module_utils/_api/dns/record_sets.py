@@ -31,7 +31,7 @@ class Mx(NamedTuple):
 
 
 class Txt(NamedTuple):
-    """A TXT record as its strings. Existing records keep their division into strings."""
+    """A TXT record, as a list of strings. Existing records keep their division into strings."""
 
     strings: tuple[bytes, ...]
 
@@ -98,7 +98,7 @@ def wanted_sets(required: RequiredRecords, ttl: int) -> tuple[RecordSet, ...]:
 
 
 def txt(text: str) -> Txt:
-    """Return a TXT record with a text divided into strings of at most 255 bytes."""
+    """Return a TXT record that contains a text, in strings of at most 255 bytes."""
     return Txt(tuple(string.encode("utf-8", "surrogateescape") for string in txt_strings(text)))
 
 

@@ -28,7 +28,7 @@ Item = TypeVar("Item")
 T = TypeVar("T")
 
 _MAX_CONCURRENCY = 32
-#: A limit, because each server may take seconds to time out.
+#: The maximum number of servers to query, because each of them may take seconds to time out.
 _MAX_AUTHORITIES = 3
 _SERVER = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^:\[\]]+))(?::(\d{1,5}))?", re.ASCII)
 _LABEL = r"(?!-)[a-z0-9_-]{1,63}(?<!-)"
@@ -129,7 +129,7 @@ def parse_server(text: str, option: str, *, is_resolver: bool = False) -> Server
     """Parse an IP address or a host name, with or without a port.
 
     :param is_resolver: whether to accept only an address
-    :raises InvalidInput: the text is not a valid server
+    :raises InvalidInput: if the text is not a valid server
     """
     given = text.strip().lower()
     match = _SERVER.fullmatch(given)
@@ -163,7 +163,8 @@ def _is_address(text: str) -> bool:
 def addresses(given: Iterable[Server], resolvers: Resolvers) -> tuple[Server, ...]:
     """Return all addresses of name servers, without duplicates, in the order of the servers.
 
-    A host without a known address is returned unchanged; a query to it reports the problem.
+    A host without a known address is returned unchanged; a later query to this host reports the
+    problem.
     """
     servers = map_concurrently(list(given), lambda server: _addresses(server, resolvers))
     unique: dict[tuple[str, int], Server] = {}
@@ -184,7 +185,7 @@ def _addresses(server: Server, resolvers: Resolvers) -> list[Server]:
 def servers_of(name: str, resolvers: Resolvers) -> tuple[str, tuple[Server, ...]]:
     """Return the zone of a name and all addresses of its authoritative servers.
 
-    :raises NameServersNotFound: the resolvers did not find the zone or its name servers
+    :raises NameServersNotFound: if the resolvers did not find the zone or its name servers
     """
     zone, _primary = _zone_of(name, resolvers)
     found = resolvers.first_answer(zone, "NS")
@@ -200,7 +201,7 @@ def servers_of(name: str, resolvers: Resolvers) -> tuple[str, tuple[Server, ...]
 def primary_of(name: str, resolvers: Resolvers) -> Server:
     """Return the primary name server of a name's zone, which accepts updates.
 
-    :raises NameServersNotFound: the resolvers did not find the zone
+    :raises NameServersNotFound: if the resolvers did not find the zone
     """
     return Server(_zone_of(name, resolvers)[1], "")
 
@@ -216,7 +217,8 @@ def _zone_of(name: str, resolvers: Resolvers) -> tuple[str, str]:
                 "Set the option nameservers, or set other servers in the option resolvers.",
             )
         if found.texts and found.alias is None:
-            # An unregistered domain has no zone; this one is the registry's.
+            # An unregistered domain has no zone of its own. The zone that was found is the
+            # registry's.
             if "." not in candidate and not exists:
                 break
             return candidate, found.texts[0]

@@ -79,7 +79,7 @@ class Term(NamedTuple):
 
     @property
     def is_all(self) -> bool:
-        """Whether the term is the mechanism ``all``, which ends the evaluation."""
+        """Whether the term is the ``all`` mechanism, which ends the evaluation."""
         return self.name == "all" and not self.is_modifier
 
     @property
@@ -129,7 +129,7 @@ class Spf(NamedTuple):
 
     @property
     def mechanisms(self) -> list[Term]:
-        """The terms to merge or withdraw: all except modifiers and ``all``."""
+        """The terms to merge or withdraw: all terms except modifiers and ``all``."""
         return [term for term in self.terms if not term.is_modifier and not term.is_all]
 
     def lacking(self, wanted: Spf) -> list[Term]:
@@ -155,7 +155,7 @@ def folded(name: str) -> str:
 def parse(text: str) -> Spf:
     """Parse an SPF record.
 
-    :raises SpfError: the text is not an SPF record, or has an invalid term
+    :raises SpfError: if the text is not an SPF record, or has an invalid term
     """
     if not is_spf(text):
         raise SpfError(f"{_shown(text)} is not an SPF record. Begin it with {_VERSION}.")
@@ -183,8 +183,9 @@ def merge(current: Sequence[str], wanted: str) -> str:
 
     :param current: the TXT records at the name; records other than SPF are ignored
     :param wanted: the SPF record that the service requires
-    :raises SpfConflict: there are several SPF records, or the current one contradicts ``wanted``
-    :raises SpfError: a record is invalid
+    :raises SpfConflict: if there are several SPF records, or the current record contradicts
+        ``wanted``
+    :raises SpfError: if a record is invalid
     """
     records = [text for text in current if is_spf(text)]
     if not records:
@@ -217,11 +218,11 @@ def merge(current: Sequence[str], wanted: str) -> str:
 
 
 def withdraw(text: str, wanted: str) -> str | None:
-    """Remove the mechanisms of ``wanted`` from an SPF record. Return None if the two are equal.
+    """Remove the mechanisms of ``wanted`` from an SPF record. Return None if they are equal.
 
     The text is unchanged if it contains none of the mechanisms.
 
-    :raises SpfError: a record is invalid
+    :raises SpfError: if a record is invalid
     """
     if _has_same_words(text, wanted):
         return None

@@ -4,9 +4,9 @@
 
 """Count the DNS look-ups that receivers need for an SPF record (RFC 7208, 4.6.4).
 
-Receivers return a permanent error after more than ten look-ups, and many of them after more than
-two void ones. The count is for the worst case, an IPv4 address that matches no mechanism before
-the first ``all``. The caller provides the function that looks up names.
+Receivers return a permanent error after more than ten look-ups. Many of them also do so if more
+than two look-ups find nothing. The count is for the worst case: a sender with an IPv4 address that
+matches no mechanism before the first ``all``. The caller provides the function that looks up names.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Cost(NamedTuple):
     :param voids: the number of look-ups without results, except for ``ptr``
     :param problem: any other reason why receivers reject the record, as a clause, or None
     :param unknown: the names that could not be looked up and the terms that depend on the sender;
-        look-ups that they would lead to are not counted
+        the further look-ups that these would cause are not counted
     :param by_term: the record's own terms that need look-ups, each with the number of look-ups
     """
 
@@ -91,7 +91,8 @@ def check_merged(name: str, before: str | None, after: str, ask: Ask) -> list[st
     """Check an SPF record before it is published or suggested, and return warnings.
 
     :param before: the current record, or None if there are several
-    :raises TooExpensive: receivers accept the current record, but the new one has too many look-ups
+    :raises TooExpensive: if receivers accept the current record, but the new record has too many
+        look-ups
     """
     cost = count(after, name, ask)
     if cost.rejection is None:
@@ -105,7 +106,7 @@ def check_merged(name: str, before: str | None, after: str, ask: Ask) -> list[st
 def count(text: str, domain: str, ask: Ask) -> Cost:
     """Return the cost of a domain's SPF record.
 
-    :raises SpfError: the record is invalid; an invalid included record is a ``problem`` instead
+    :raises SpfError: if the record is invalid; an invalid included record is a ``problem`` instead
     """
     counter = _Counter(ask)
     counter.record(parse(text), (folded(domain),))
@@ -127,7 +128,7 @@ class _Counter:
     def record(self, spf: Spf, path: tuple[str, ...]) -> None:
         """Count the look-ups of a record.
 
-        :param path: the domains whose records lead to this one, and its own domain last
+        :param path: the domains whose records lead to this record, followed by this record's domain
         """
         terms = [t for t in spf.before_all if t.name in _COUNTED and not t.is_modifier]
         # A redirect is ignored if there is an ``all`` anywhere in the record (RFC 7208, 6.1).
@@ -184,7 +185,7 @@ class _Counter:
         return self._counted(name, self._ask(name, kind))
 
     def _counted(self, name: str, found: tuple[str, ...] | None) -> tuple[str, ...]:
-        """Count a look-up if it failed or found nothing, and return its results."""
+        """Record a look-up that failed or found nothing, and return the results of the look-up."""
         if found is None:
             self.unknown.append(name)
         self.voids += found == ()

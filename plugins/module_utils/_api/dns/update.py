@@ -58,7 +58,8 @@ class TsigKey:
     :param name: the key's name, in the form of a domain name
     :param secret: the secret in base64
     :param algorithm: the algorithm, such as ``hmac-sha256``
-    :raises InvalidInput: the name or the secret is invalid; the message never contains the secret
+    :raises InvalidInput: if the name or the secret is invalid; the message never contains the
+        secret
     """
 
     name: str
@@ -89,7 +90,7 @@ BeforeAfter = tuple[Optional[RecordSet], Optional[RecordSet]]  # noqa: UP045 - P
 class UpdateServer:
     """A name server that accepts updates.
 
-    :param servers: the server's addresses, tried in order until one connects
+    :param servers: the server's addresses, tried in order until a connection succeeds
     :param timeout: the timeout for one message and its response, in seconds
     :param until: the deadline for all messages, on the monotonic clock
     """
@@ -110,7 +111,7 @@ class UpdateServer:
     def time_left(self) -> float:
         """Return the seconds until the deadline.
 
-        :raises NameServerError: the deadline has passed
+        :raises NameServerError: if the deadline has passed
         """
         left = self.until - time.monotonic()
         if left > 0:
@@ -123,8 +124,8 @@ class UpdateServer:
     def zone_of(self, name: str) -> str:
         """Return the server's zone that contains a name.
 
-        :raises UpdateRefused: the server is not authoritative for the name
-        :raises NameServerError: the server did not answer
+        :raises UpdateRefused: if the server is not authoritative for the name
+        :raises NameServerError: if the server did not answer
         """
         for candidate in upwards(name):
             found = self._query(candidate, "SOA")
@@ -135,7 +136,7 @@ class UpdateServer:
     def delegation_of(self, name: str) -> Redirection | None:
         """Return the delegation of a name to other name servers, or None.
 
-        :raises NameServerError: the server did not answer
+        :raises NameServerError: if the server did not answer
         """
         message = dns.message.make_query(f"{name}.", "SOA", flags=0)
         return answer_of(self.server, self._send(message)).redirection
@@ -145,8 +146,8 @@ class UpdateServer:
 
         Records from a wildcard are omitted; the answer then has ``only_wildcard`` set.
 
-        :raises UpdateRefused: the server is not authoritative for the name
-        :raises NameServerError: the server did not answer
+        :raises UpdateRefused: if the server is not authoritative for the name
+        :raises NameServerError: if the server did not answer
         """
         found = self._query(name, kind)
         if not (found.texts or found.alias):
@@ -164,13 +165,13 @@ class UpdateServer:
     def update(self, zone: str, changes: Sequence[BeforeAfter]) -> None:
         """Apply all changes in one zone, or none of them.
 
-        The server only applies them if no record set has changed since it was read.
+        The server only applies the changes if no record set has changed since it was read.
 
-        :raises ZoneChanged: a record set has changed; nothing was written
-        :raises KeyRefused: the server did not accept the key; nothing was written
-        :raises UpdateRefused: the zone or name may not be changed; nothing was written
-        :raises NoAnswer: there was no valid response; the update may have been applied
-        :raises NameServerError: the server failed or was not reached; nothing was written
+        :raises ZoneChanged: if a record set has changed; nothing was written
+        :raises KeyRefused: if the server did not accept the key; nothing was written
+        :raises UpdateRefused: if the zone or name may not be changed; nothing was written
+        :raises NoAnswer: if there was no valid response; the update may have been applied
+        :raises NameServerError: if the server failed or was not reached; nothing was written
         """
         message = dns.update.UpdateMessage(f"{zone}.")
         for change in changes:
@@ -212,7 +213,7 @@ class UpdateServer:
     def _send(self, message: Message, share: float = 1.0) -> Message:
         """Send a signed message to the first address that connects and return the signed response.
 
-        :param share: the share of the remaining time that this may take
+        :param share: the share of the remaining time that the exchange may take
         """
         key = self._key
         message.use_tsig(dns.tsig.Key(key.name, key.secret, key.algorithm))

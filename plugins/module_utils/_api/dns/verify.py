@@ -28,12 +28,12 @@ from .spf_lookups import Ask, check_merged, count, limited
 
 Stage = Literal["created", "published", "active", "unknown"]
 
-#: If servers disagree, the first of these statuses applies.
+#: If the servers' statuses differ, the first of these statuses applies.
 _WORST_FIRST: tuple[Status, ...] = ("conflict", "missing", "match", "unknown")
 _FIRST_PAUSE, _MAX_PAUSE, _MAX_DOUBLINGS = 1.0, 30.0, 5
 #: The timeout for all queries about one SPF record, in seconds.
 _SPF_TIMEOUT = 10.0
-#: The seconds after which unchanged progress is reported again.
+#: The number of seconds after which unchanged progress is reported again.
 _REPORT_INTERVAL = 60.0
 _STATUS = {"missing": "missing", "conflict": "in conflict", "unknown": "not known"}
 
@@ -79,7 +79,7 @@ class Verdict(NamedTuple):
         return f"{self.wanted.name} {self.wanted.type} ({self.status}): {text}"
 
     def with_code(self, status: Status, code: str, params: Params) -> Verdict:
-        """Return the verdict with another reason."""
+        """Return a copy of the verdict with another status and reason."""
         clause, remedy = messages.detail(code, params), messages.remedy(code, params)
         detail = f"{clause[:1].upper()}{clause[1:].removesuffix('.')}."
         return self._replace(status=status, code=code, detail=detail, remedy=remedy)
@@ -92,7 +92,7 @@ class Verification(NamedTuple):
     :param advice: warnings about records that match
     :param current: the record set of each name and type, with the values from all servers that
         answered. It has no values if only a wildcard matches, and is None if no server answered.
-    :param aliases: the targets of CNAME and DNAME records, by name
+    :param aliases: the targets of CNAME and DNAME records, keyed by name
     """
 
     verdicts: tuple[Verdict, ...]
@@ -115,7 +115,7 @@ class Verification(NamedTuple):
 class Waiting(NamedTuple):
     """The settings for waiting until records are published.
 
-    :param seconds: the timeout; a verification that is already running then is still finished
+    :param seconds: the timeout; a verification that is running when it expires is still completed
     :param report: a function that is called with each line of progress
     :param accept_conflicts: stop waiting when the records are published, even if other records
         conflict with them, because waiting does not resolve such conflicts
@@ -232,7 +232,7 @@ def judge(wanted: WantedRecord, seen: Observation) -> Verdict:
 def _wrong(
     verdict: Verdict, known: Sequence[tuple[Answer, Comparison]], good: Sequence[str]
 ) -> Verdict:
-    """Return the worst server's verdict, with the details of all servers."""
+    """Return the worst of the servers' verdicts, with the details of all servers."""
     worst = min((found for _a, found in known), key=lambda one: _WORST_FIRST.index(one.status))
     by_detail: dict[str, list[str]] = {}
     for answer, found in known:

@@ -35,7 +35,7 @@ CHANGED, UNCHANGED, FAILED, NOT_ATTEMPTED = "changed", "unchanged", "failed", "n
 
 #: Errors after which no other change can succeed.
 _FATAL = (errors.Unauthorized, errors.UntrustedCertificate)
-#: Errors without a usable response. Too many in a row stop the run.
+#: Errors without a usable response. Too many of these errors in a row stop the run.
 _NO_ANSWER = (
     errors.Unreachable,
     errors.ConnectionBroken,
@@ -93,8 +93,8 @@ def apply_plan(
     """Apply a plan as far as possible and return the result of each change.
 
     :param concurrency: the number of changes to apply at a time
-    :param deadline_per_change: give each change the client's timeout; otherwise all changes share
-        the client's deadline, and ``concurrency`` must be 1
+    :param deadline_per_change: whether each change gets the client's timeout; otherwise, all
+        changes share the client's deadline, and ``concurrency`` must be 1
     """
     run = _Run(client, plan.changes, concurrency, deadline_per_change, report)
     for positions in plan.stages():
@@ -302,7 +302,7 @@ class _Run:
         debts: dict[int, dict[int, frozenset[Name]]] = defaultdict(dict)
         for position in positions:
             change, result = self.changes[position], self.results[position]
-            # If the change was written, the new owner may have them, even if its state is unknown.
+            # If the change was written, the new owner may have the addresses.
             if result.wrote or result.outcome == UNCHANGED:
                 continue
             for need in change.needs:

@@ -45,9 +45,9 @@ def converge_object(
     :param dry_run: only read and plan, and only warn about objects that an earlier task may create
     :param probe: a function that returns the mailboxes whose passwords work; it is not called if
         the plan is refused
-    :raises Refused: the plan has problems; nothing was written
-    :raises BadAnswer: the service's responses can't be trusted; nothing was written
-    :raises PostroomError: a change failed; ``done`` lists the changes that were applied
+    :raises Refused: if the plan has problems; nothing was written
+    :raises BadAnswer: if the service's responses can't be trusted; nothing was written
+    :raises PostroomError: if a change failed; ``done`` lists the changes that were applied
     """
     state = TenantState(client)
 
@@ -86,9 +86,9 @@ def converge_object(
 def apply_changes(client: Client, plan: Plan) -> list[Result]:
     """Apply the plan for one object and return the result of each change.
 
-    :raises PostroomError: a change failed; ``done`` lists the changes that were applied
+    :raises PostroomError: if a change failed; ``done`` lists the changes that were applied
     """
-    # Imported here because most tasks have nothing to change.
+    # Import this only here, because most tasks have nothing to change.
     from .apply import apply_plan  # noqa: PLC0415
 
     results = apply_plan(client, plan)

@@ -35,7 +35,7 @@ _MAX_CONCURRENCY = 64
 def without_garbage_collection() -> Iterator[None]:
     """Pause garbage collection while many objects without reference cycles are created.
 
-    The collector would traverse them repeatedly, which takes half of the time for 100,000
+    The collector would traverse them repeatedly, which takes half of the run time for 100,000
     mailboxes.
     """
     was_on = gc.isenabled()
@@ -139,8 +139,8 @@ def converge_tenant(  # noqa: PLR0913 - the options of email_tenant
     :param report: a function that is called with the progress
     :param probe: a function that returns the mailboxes whose passwords work; it is not called if
         the plan is refused
-    :raises Refused: the plan has problems or is not the expected one; nothing was written
-    :raises PostroomError: the tenant could not be read; later failures are in the results
+    :raises Refused: if the plan has problems or is not the expected plan; nothing was written
+    :raises PostroomError: if the tenant could not be read; later failures are in the results
     """
     if not 1 <= concurrency <= _MAX_CONCURRENCY:
         raise errors.InvalidInput(
@@ -199,7 +199,7 @@ def raise_if_incomplete(found: TenantReport, *, unchanged: bool = False) -> None
     """Raise Incomplete if changes were not applied.
 
     :param unchanged: include unchanged objects in the error's return values
-    :raises Incomplete: some changes were not applied; the message lists them
+    :raises Incomplete: if some changes were not applied; the message lists them
     """
     rows = [row for row in found.rows.values() if row["outcome"] in (FAILED, NOT_ATTEMPTED)]
     if not rows:

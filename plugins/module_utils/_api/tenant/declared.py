@@ -78,7 +78,7 @@ class DeclaredIndividual(Declared):
 class DeclaredMailbox(DeclaredIndividual):
     """A declared mailbox.
 
-    :param only_aliases: declare only aliases of a mailbox, which is neither created nor deleted
+    :param only_aliases: declare only aliases; the mailbox is neither created nor deleted
     :param move: take the aliases away from other mailboxes and forwarders
     """
 
@@ -112,22 +112,22 @@ class DeclaredForwarder(DeclaredIndividual):
 
 @dataclass(frozen=True, slots=True)
 class Passwords:
-    """The passwords of mailboxes, by name.
+    """The passwords of mailboxes, keyed by name.
 
-    :param replace: set the passwords of existing mailboxes, not only of new ones
+    :param replace: set the passwords of existing mailboxes, not only of new mailboxes
     """
 
     by_name: Mapping[Name, tuple[str, ...]] = field(default_factory=dict, repr=False)
     replace: bool = False
 
     def without(self, names: Collection[Name]) -> Passwords:
-        """Return the passwords without those of the given mailboxes."""
+        """Return the passwords of all mailboxes except the given ones."""
         kept = {name: values for name, values in self.by_name.items() if name not in names}
         return Passwords(kept, self.replace)
 
 
 class Definition(NamedTuple):
-    """The declared objects by name. Names and addresses are unique.
+    """The declared objects, keyed by name. Names and addresses are unique.
 
     :param is_whole: whether the definition describes the whole tenant or only one object
     """

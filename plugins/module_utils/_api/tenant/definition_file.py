@@ -20,7 +20,7 @@ from .problems import InvalidDefinition, Path, Place, Problem, Source
 
 _MAX_DEPTH = 20
 _TAG = "tag:yaml.org,2002:"
-#: The allowed tags by kind of node; None is for nodes without a tag.
+#: The allowed tags, keyed by kind of node; None is for nodes without a tag.
 _TAGS = {
     "scalar": {
         None,
@@ -66,8 +66,8 @@ class RepeatedKey(Malformed):
 def load(path: str) -> Source:
     """Read a definition file as JSON if its name ends in .json, otherwise as YAML.
 
-    :raises InvalidDefinition: the file can't be read or is not a mapping
-    :raises ImportError: the file is YAML and PyYAML is not installed
+    :raises InvalidDefinition: if the file can't be read or is not a mapping
+    :raises ImportError: if the file is YAML and PyYAML is not installed
     """
     try:
         text = _read(path)
@@ -164,10 +164,10 @@ def _too_deep(line: int | None = None) -> Malformed:
 
 
 def parse_yaml(text: str) -> Any:
-    """Parse a YAML document. Return None if the text has none.
+    """Parse a YAML document. Return None if the text contains no document.
 
-    :raises Malformed: the text is not valid YAML or uses a feature that definitions don't allow
-    :raises ImportError: PyYAML is not installed
+    :raises Malformed: if the text is not valid YAML or uses a feature that definitions don't allow
+    :raises ImportError: if PyYAML is not installed
     """
     root = _compose(text)
     return None if root is None else _Converter(100_000 + 10 * len(text)).convert(root, 0)
@@ -246,7 +246,7 @@ def _loader() -> Any:
 def _compose(text: str) -> Any:
     """Return the root node of a text, or None if it is empty.
 
-    :raises Malformed: the text is not a single YAML document
+    :raises Malformed: if the text is not a single YAML document
     """
     loader = _loader()
     from yaml import YAMLError  # noqa: PLC0415

@@ -5,9 +5,9 @@
 """The format of a tenant definition.
 
 pydantic validates definitions with these classes, and tools/definition_reference.py generates the
-JSON Schema and docs/reference/definition.md from them. They are plain dataclasses and pydantic is
-imported only when needed, because ``ansible-test sanity --test import`` imports this file without
-it.
+JSON Schema and docs/reference/definition.md from them. The classes are plain dataclasses, and
+pydantic is imported only when needed, because ``ansible-test sanity --test import`` imports this
+file without pydantic.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Expiry:
 def parse_expiry(value: object) -> Expiry:
     """Parse a date, which stands for the end of that day in UTC, or a time with a zone.
 
-    :raises InvalidValue: the value is neither
+    :raises InvalidValue: if the value is neither a date nor a time with a zone
     """
     # Ansible's YAML loader converts dates and times to objects.
     text = value.isoformat() if isinstance(value, date) else value
@@ -204,8 +204,8 @@ Address = Annotated[
 State = Annotated[
     Literal["present", "absent"],
     _Key(
-        "Whether the object exists. An object that is declared absent is deleted. This does not "
-        "count against the limits of email_tenant.",
+        "Whether the object exists. An object that is declared absent is deleted. Such deletions "
+        "do not count against the limits of email_tenant.",
         "absent",
     ),
 ]
@@ -262,9 +262,10 @@ class AliasEntry:
 Aliases = Annotated[
     Union[list[Annotated[AliasEntry, _NameOrMapping("address", **_ADDRESS)]], None],  # noqa: UP007
     _Key(
-        "Further addresses that deliver to the same place. Aliases that are not listed are kept, "
-        "unless email_tenant purges aliases. If there is no such list, aliases are never purged "
-        "or moved to another owner. With state absent, only absent aliases are allowed.",
+        "Additional addresses whose mail is delivered to the same place. Aliases that are not "
+        "listed are kept, unless email_tenant purges aliases. If the list is missing, aliases are "
+        "never purged or moved to another owner. With state absent, only absent aliases are "
+        "allowed.",
         ["sales@example.com", {"address": "promo@example.com", "expires": "2026-12-31"}],
         uniqueItems=True,
     ),
@@ -323,7 +324,7 @@ class ForwarderEntry:
         _Key(
             "Addresses to which the mail is forwarded, in this tenant or elsewhere. The list is "
             "exact: other members are removed. A forwarder needs at least one member, in this file "
-            "or in another. Not allowed with state absent.",
+            "or in another file. Not allowed with state absent.",
             ["alice@example.com", "partner@example.net"],
             uniqueItems=True,
         ),
@@ -391,7 +392,7 @@ class TenantDefinition:
 def definition_model() -> Any:
     """Return pydantic's validator for ``TenantDefinition``.
 
-    :raises ImportError: pydantic is not installed
+    :raises ImportError: if pydantic is not installed
     """
     from pydantic import TypeAdapter  # noqa: PLC0415
 

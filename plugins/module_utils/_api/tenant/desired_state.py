@@ -101,7 +101,7 @@ class DesiredState:
         return principal if desired is None else desired.after
 
     def desired_of(self, owner: Individual) -> Desired:
-        """Return the desired state of a kept principal, which is its current one by default."""
+        """Return the desired state of a kept principal, which is its current state by default."""
         return self.present.setdefault(owner.name, Desired(None, owner))
 
     @property

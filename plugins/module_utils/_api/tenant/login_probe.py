@@ -37,7 +37,7 @@ class LoginProbe:
     :param give_client: a function that returns a client whose timeout applies to one login
     :param host: the IMAP server, or None for the host in the MX record of each mailbox's domain
     :param ca_path: a PEM file of certificate authorities, or None for the system's
-    :raises InvalidInput: the port or the file is invalid
+    :raises InvalidInput: if the port or the file is invalid
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class LoginProbe:
         the remaining mailboxes count as wrong. A login in progress counts as refused until it ends,
         so the limit is never exceeded.
 
-        :raises ProbeFailed: a login was neither accepted nor refused
+        :raises ProbeFailed: if a login was neither accepted nor refused
         """
         waiting = (change for change in changes if change.action == "update" and change.secrets)
         running: deque[tuple[Name, Future[bool]]] = deque()
@@ -106,7 +106,7 @@ class LoginProbe:
 
 
 class _Imap(imaplib.IMAP4_SSL):
-    """A connection with a deadline. imaplib's own timeout applies to each step and each read."""
+    """An IMAP connection with one deadline. imaplib's timeout applies to each operation."""
 
     def __init__(self, host: str, port: int, context: ssl.SSLContext, seconds: float) -> None:
         self._end = time.monotonic() + seconds
@@ -132,7 +132,7 @@ def log_in(
 ) -> bool:
     """Return whether a mailbox accepts a password.
 
-    :raises ProbeFailed: the server neither accepted nor refused the password
+    :raises ProbeFailed: if the server neither accepted nor refused the password
     """
     # imaplib's own login encodes passwords as ASCII.
     credentials = f"\0{name.key}\0{password}".encode()

@@ -15,7 +15,7 @@ from ..names import Name
 
 _MAX_SHOWN = 10
 
-#: The forwarders that each forwarder sends mail to, by name.
+#: The forwarders to which each forwarder sends mail, keyed by name.
 Graph = Mapping[Name, Iterable[Name]]
 
 
@@ -42,7 +42,7 @@ def find_cycle(graph: Graph) -> list[Name] | None:
 def find_new_cycles(before: Graph, after: Graph) -> list[list[Name]]:
     """Return the loops that a change would create, without those that already exist.
 
-    Each forwarder is in at most one of them.
+    Each forwarder is in at most one of the returned loops.
     """
     if find_cycle(after) is None:
         return []
@@ -58,7 +58,7 @@ def find_new_cycles(before: Graph, after: Graph) -> list[list[Name]]:
 
 
 def starting_at(start: Name, cycle: Sequence[Name]) -> list[Name]:
-    """Return the same loop, starting at another of its names."""
+    """Return the loop ``cycle``, starting at the name ``start``."""
     at = cycle.index(start)
     return [*cycle[at:-1], *cycle[:at], start]
 

@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The texts of reasons, problems and refusals, by code. ``problems.py`` has the types."""
+"""The texts of reasons, problems and refusals, keyed by code. ``problems.py`` defines the types."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ PREREQUISITES = {
 }
 
 
-#: The refusals to apply a plan or one of its changes, by code.
+#: The refusals to apply a plan or one of its changes, keyed by code.
 _REFUSALS = {
     "kind_changed": (
         "{name} is a {kind} now, but the plan was to delete a {planned}. It was not deleted. Run "
@@ -188,7 +188,7 @@ def counted(noun: str, names: Iterable[Name]) -> str:
 
 
 def first_ten(items: Iterable[str]) -> str:
-    """Return the first ten items separated by commas, and the number of the others."""
+    """Return the first ten items, separated by commas, and the number of other items."""
     items = list(items)
     shown = ", ".join(items[:_MAX_LISTED])
     more = len(items) - _MAX_LISTED

@@ -86,7 +86,7 @@ def _set_needs(changes: Iterable[Change]) -> None:
     """Set ``needs`` of each change."""
     registered: dict[str, int] = {}
     freed: dict[Name, int] = {}
-    #: The changes that remove an address on a domain, by domain.
+    #: The changes that remove an address on a domain, keyed by domain.
     vacated: dict[str, list[int]] = defaultdict(list)
     for position, change in enumerate(changes):
         needs = {freed[address] for address in change.claimed if address in freed}
@@ -106,9 +106,9 @@ def _set_needs(changes: Iterable[Change]) -> None:
 def _waves(desired: DesiredState, state: TenantState) -> tuple[Mapping[Name, int], frozenset[Name]]:
     """Return the wave in which each forwarder changes, and the addresses to free first.
 
-    The service refuses even a temporary loop. To avoid one, each forwarder changes after the
-    forwarders to which it sends mail, and removed aliases that are members of a forwarder are freed
-    first.
+    The service refuses even a temporary loop. To avoid temporary loops, each forwarder changes
+    after the forwarders to which it sends mail, and removed aliases that are members of a forwarder
+    are freed first.
     """
     if not desired.rerouted:
         return {}, frozenset()

@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A plan's changes, in order, and the problems that block it."""
+"""A plan's changes, in order, and the problems that block the plan."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Change:
 
     @property
     def subject(self) -> Principal:
-        """The principal in its desired state, or in its current one if it is deleted."""
+        """The principal in its desired state, or in its current state if it is deleted."""
         subject = self.after or self.before
         if subject is None:
             raise ValueError("a change needs a principal")
@@ -130,11 +130,11 @@ def as_diff(changes: Iterable[Change]) -> list[dict[str, Any]]:
 
 
 def digest(changes: Iterable[Change]) -> str:
-    """Return a digest that is equal for equal changes of equal states.
+    """Return a digest that is the same for the same changes of the same states.
 
-    It reflects whether a password is replaced, but not the password itself, because the digest
-    would help to guess it. It ignores the passwords of new mailboxes, because plans are reviewed
-    without them.
+    The digest reflects whether a password is replaced, but not the password itself, because it
+    could be guessed from the digest. The passwords of new mailboxes have no effect, because plans
+    are reviewed without them.
     """
     rows = [
         [

@@ -4,9 +4,9 @@
 
 """The planner, which compares the current state with a definition and returns the changes.
 
-It decides on each object and resolves conflicts between addresses. ``check_delivery`` then checks
-the desired state as a whole, and ``order`` turns it into changes. A task for a single object plans
-a definition that consists of this object, and only the state that it needs is read.
+The planner compares each object and resolves conflicts between addresses. ``check_delivery`` then
+checks the desired state as a whole, and ``order`` turns it into changes. A task for a single object
+plans a definition that consists of this object, and reads only the state that it needs.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class _Planner:
         self.desired = DesiredState()
 
     def plan(self) -> Plan:
-        """Decide on objects, addresses and domains, check the result, and return the plan."""
+        """Plan the objects, addresses and domains, check the result, and return the plan."""
         problems = [
             *self._decide_domains(),
             *self._decide_individuals(),
@@ -84,7 +84,7 @@ class _Planner:
         declared = (*self.definition.domains.values(), *self.definition.individuals.values())
         if not self.definition.is_whole and self.desired.is_unchanged:
             return Plan((), tuple(problems), tuple(warnings), declared)
-        # Imported here because most tasks for one object have nothing to change.
+        # Import these only here, because most tasks for one object have nothing to change.
         from .check_delivery import check_delivery  # noqa: PLC0415
         from .order import order_changes  # noqa: PLC0415
 
@@ -121,7 +121,7 @@ class _Planner:
                 self.desired.deleted[found.name] = DECLARED_ABSENT
 
     def _decide_individuals(self) -> Iterator[Problem]:
-        """Decide on each declared mailbox and forwarder, regardless of the others."""
+        """Plan the changes to each declared mailbox and forwarder on its own."""
         present = [each for each in self.definition.individuals.values() if not each.absent]
         claimed = {each.name for each in present}
         claimed = claimed.union(*(each.aliases or () for each in present))
@@ -137,7 +137,7 @@ class _Planner:
     def _decide_individual(
         self, declared: DeclaredIndividual, found: Individual | None, claimed: set[Name]
     ) -> Iterator[Problem]:
-        """Decide on a mailbox or forwarder that is declared present."""
+        """Plan the changes to a mailbox or forwarder that is declared present."""
         current = found or declared.model(declared.name)
         desired = self._plan_lists(declared, current, claimed)
         if isinstance(declared, DeclaredMailbox) and declared.only_aliases:

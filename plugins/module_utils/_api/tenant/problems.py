@@ -4,7 +4,7 @@
 
 """The reasons for changes, and the problems of definitions and plans with their places.
 
-Their texts are imported where they are needed, because most tasks for one object need none.
+The texts are imported only where they are used, because most tasks for one object don't need them.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Place(NamedTuple):
         return f"{start}: {self.where}" if self.path else start
 
     def at(self, *parts: str | int) -> Place:
-        """Return the place of a part within this one."""
+        """Return the place of a part within this place."""
         return Place(self.source, (*self.path, *parts))
 
     @property

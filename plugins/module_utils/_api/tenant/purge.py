@@ -31,7 +31,7 @@ class Purge:
     :param ignore: shell-style patterns; objects that match one of them are kept
     :param max_deletions: the maximum number of objects to delete without being named
     :param max_percent: the maximum percentage of each kind's objects to delete without being named
-    :raises InvalidInput: a value is out of range
+    :raises InvalidInput: if a value is out of range
     """
 
     kinds: frozenset[str] = frozenset()
@@ -64,7 +64,8 @@ class Purge:
     def takes(self, kind: str, name: Name, addresses: Iterable[Name] = ()) -> bool:
         """Return whether to delete an undeclared object or alias.
 
-        :param addresses: the object's other addresses; if one of them is ignored, it is kept
+        :param addresses: the object's other addresses; if one of them is ignored, the object is
+            kept
         """
         return (
             kind in self.kinds
@@ -95,8 +96,8 @@ class Purge:
     ) -> Iterator[Problem]:
         """Yield a problem for each limit that a plan exceeds.
 
-        :param deletions: the objects that would be deleted without being named, by kind
-        :param existing: the number of existing objects, by kind
+        :param deletions: the objects that would be deleted without being named, keyed by kind
+        :param existing: the number of existing objects, keyed by kind
         """
         counts = Counter({kind: len(names) for kind, names in deletions.items() if names})
         total = sum(counts.values())

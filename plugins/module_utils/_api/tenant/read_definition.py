@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Validate the sources of a definition, merge them and check the result, all offline."""
+"""Validate and merge the sources of a definition, and check the result, without any request."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class _Declaration:
     def declares_end(self) -> bool:
         """Whether the source declares when the object expires, or that it never does.
 
-        A source that only adds aliases to a forwarder does not declare this. A source that adds
+        A source that only adds aliases to a forwarder does not declare its end. A source that adds
         members does, because another source's expiry date would otherwise delete these members.
         """
         return self.kind == AliasEntry.kind or self.expires is not None or bool(self.members)
@@ -93,8 +93,8 @@ def read_definition(sources: Sequence[Source], now: datetime) -> Definition:
     """Merge the sources into one definition.
 
     :param now: the current time with a zone; objects that have expired are absent
-    :raises InvalidDefinition: the sources have problems, all of which are listed
-    :raises ImportError: pydantic is not installed
+    :raises InvalidDefinition: if the sources have problems, all of which are listed
+    :raises ImportError: if pydantic is not installed
     """
     problems: list[Problem] = []
     objects: dict[str, _Declaration] = {}
@@ -122,7 +122,7 @@ def read_definition(sources: Sequence[Source], now: datetime) -> Definition:
 
 
 def _validate(source: Source) -> tuple[list[tuple[Entry, Path]], list[Problem]]:
-    """Return the valid entries of a source with their paths, and the problems of the others."""
+    """Return a source's valid entries with their paths, and the problems of invalid entries."""
     from pydantic import ValidationError  # noqa: PLC0415
 
     data = source.data
@@ -170,7 +170,7 @@ def _describe_errors(source: Source, details: Sequence[Mapping[str, Any]]) -> It
             yield Problem(code, {"known": ", ".join(keys)}, place)
             continue
         if kind == "missing":
-            # An unknown key may be a misspelling of the missing one.
+            # An unknown key may be a misspelling of the missing key.
             if within not in with_unknown_keys and entry is not None:
                 params = {"kind": entry.kind, "key": keys[0], "example": entry.example}
                 yield Problem("missing_key", params, Place(source, within))
@@ -338,7 +338,7 @@ def _check_loops(
 ) -> Iterator[Problem]:
     """Yield a problem for each member that closes a forwarding loop.
 
-    :param owners: the mailboxes and forwarders by address
+    :param owners: the mailboxes and forwarders, keyed by address
     """
     graph = {
         name: {owners[key].name for key in each.members if key in owners} & forwarders.keys()

@@ -17,7 +17,7 @@ from ..names import Name, parse_address
 def read_passwords(raw: Mapping[Any, Any]) -> dict[Name, tuple[str, ...]]:
     """Parse the option ``passwords``, a mapping from addresses to a string or a list of strings.
 
-    :raises InvalidInput: an address or a password is invalid; the message contains no password
+    :raises InvalidInput: if an address or a password is invalid; the message contains no password
     """
     found: dict[Name, tuple[str, ...]] = {}
     for key, value in raw.items():

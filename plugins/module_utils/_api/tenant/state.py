@@ -28,9 +28,9 @@ class Occupant(NamedTuple):
 
 
 class TenantState:
-    """The principals of a tenant by name and by address.
+    """The principals of a tenant, keyed by name and by address.
 
-    The first look-up by name sends one GET. Everything else reads the whole list once.
+    The first look-up by name sends one GET. Any other look-up reads the whole list once.
 
     :param client: the client to read with, or None if ``principals`` is given
     :param principals: all principals, if they are already known
@@ -86,19 +86,20 @@ class TenantState:
     def check_complete(self) -> None:
         """Check that the list, if it was read, is complete.
 
-        :raises BadAnswer: the list lacks principals that other requests return
+        :raises BadAnswer: if the list lacks principals that other requests return
         """
         if self._client is not None and self._listed is not None:
             self._client.check_list(self._listed.keys())
 
     def read_all(self) -> Mapping[Name, Principal]:
-        """Return all principals by name, and read their list if that has not happened yet."""
+        """Return all principals, keyed by name. The first call reads their list."""
         if self._listed is None:
             if self._client is None:
                 raise ValueError("a state needs a client or principals")
             listed = {each.name: each for each in self._client.list_principals()}
             for name, found in self._found.items():
-                # Keep the principal that decisions were based on, even if the list now differs.
+                # Keep the principal on which decisions were based, even if it has changed in the
+                # list.
                 if found is None:
                     listed.pop(name, None)
                 elif name in listed:
