@@ -109,7 +109,7 @@ def _part(files: Mapping[str, Arguments], playbook: str) -> Iterator[str]:
     for role in arguments.get("roles", []):
         yield ""
         yield (
-            f"It also takes the variables of the role [{role}](../../roles/{role}/README.md), "
+            f"It also takes the variables of the [{role}](../../roles/{role}/README.md), "
             "under their own names."
         )
 

@@ -23,10 +23,11 @@ from zoneinfo import ZoneInfo
 
 from pydantic import SecretStr
 
-from postroom_bot.backends.awx import Awx, Controller
+from postroom_bot.backends.awx_client import AwxClient
+from postroom_bot.backends.awx_executor import AwxExecutor
 from postroom_bot.backends.executor import Executor
-from postroom_bot.backends.mail import Mail, mail_of
-from postroom_bot.backends.slack_api import SlackApi
+from postroom_bot.backends.mail_service import Mail, mail_of
+from postroom_bot.backends.slack_api import SlackApi, slack_api_of
 from postroom_bot.config import Settings
 from postroom_bot.domain import Action
 from postroom_bot.errors import SlackRejected, SlackUnavailable, StartError
@@ -34,15 +35,16 @@ from postroom_bot.ops.metrics import Metrics
 from postroom_bot.ops.online_checks import OnlineChecks, problems
 from postroom_bot.ops.web_server import Health, HealthApp, WebServer
 from postroom_bot.policy.loader import PolicyReloader
-from postroom_bot.slack import bolt_app, connection
-from postroom_bot.slack.handling import Services
+from postroom_bot.slack import bolt_app
+from postroom_bot.slack.handler_support import Services
+from postroom_bot.slack.token_checks import workspace_of
 from postroom_bot.slack.transports import THREADS, Transport, transport_of
 from postroom_bot.store.tables import SCHEMA
 from postroom_bot.workflow.dependencies import Dependencies
+from postroom_bot.workflow.intake import Intake
 from postroom_bot.workflow.lookups import Lookups
 from postroom_bot.workflow.passwords import Passwords
 from postroom_bot.workflow.people import People
-from postroom_bot.workflow.submissions import Submissions
 from postroom_bot.workflow.worker import Worker
 from postroom_common.database import Database, DatabaseError
 
@@ -109,7 +111,7 @@ def run(settings: Settings, ready_file: Path | None = None) -> None:
 def _dependencies(settings: Settings, policies: PolicyReloader, closing: ExitStack) -> Dependencies:
     """Return the workflow's dependencies, after calling Slack to identify the bot."""
     database = _open_database(settings, closing)
-    slack_api = connection.slack_api_of(settings)
+    slack_api = slack_api_of(settings)
     mail = mail_of(settings, closing)
     clock = partial(datetime.now, UTC)
     stopping = Event()
@@ -121,7 +123,7 @@ def _dependencies(settings: Settings, policies: PolicyReloader, closing: ExitSta
         slack_api=slack_api,
         mail=mail,
         executor=_executor_of(settings, mail, stopping.wait),
-        workspace=connection.workspace_of(slack_api, settings),
+        workspace=workspace_of(slack_api, settings),
         process_name=f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}",
         metrics=Metrics(),
         lease=timedelta(seconds=settings.lease),
@@ -133,8 +135,8 @@ def _dependencies(settings: Settings, policies: PolicyReloader, closing: ExitSta
 
 def _transport(settings: Settings, deps: Dependencies, closing: ExitStack) -> Transport:
     """Return a transport for the Bolt app and its handlers."""
-    submissions = Submissions(deps.database, deps.clock, deps.workspace, deps.wake.set, deps.zone)
-    services = Services(deps, submissions, Passwords(deps), Lookups(deps), settings.mail_host)
+    intake = Intake(deps.database, deps.clock, deps.workspace, deps.wake.set, deps.zone)
+    services = Services(deps, intake, Passwords(deps), Lookups(deps), settings.mail_host)
     executor = ThreadPoolExecutor(THREADS, thread_name_prefix="handler")
     closing.callback(executor.shutdown)
     return transport_of(settings, bolt_app.app_of(settings, services, executor))
@@ -146,7 +148,7 @@ def _executor_of(settings: Settings, mail: Mail, wait: Callable[[float], bool]) 
         return mail
     user, password = settings.awx_username or "", settings.awx_password or SecretStr("")
     try:
-        controller = Controller(
+        client = AwxClient(
             settings.awx_url or "",
             settings.awx_token or (user, password),
             verify=settings.validate_certs,
@@ -161,7 +163,7 @@ def _executor_of(settings: Settings, mail: Mail, wait: Callable[[float], bool]) 
         Action.FORWARD_ADD: forwarder,
         Action.FORWARD_REMOVE: forwarder,
     }
-    return Awx(controller, templates, mail, wait=wait)
+    return AwxExecutor(client, templates, mail, wait=wait)
 
 
 def _open_database(settings: Settings, closing: ExitStack) -> Database:

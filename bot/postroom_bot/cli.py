@@ -23,23 +23,23 @@ import click
 
 from postroom_bot import app, config
 from postroom_bot.addresses import address, domain
-from postroom_bot.backends.mail import mail_of
+from postroom_bot.backends.mail_service import mail_of
+from postroom_bot.backends.slack_api import slack_api_of
 from postroom_bot.config import Settings, SettingsError
-from postroom_bot.domain import Action, Change, State
+from postroom_bot.domain import Action, Change, State, Workspace
 from postroom_bot.errors import Rejected, StartError, Unavailable
 from postroom_bot.ops import logs, online_checks
 from postroom_bot.policy.explain_command import explain, facts_of, person_of
 from postroom_bot.policy.loader import PolicyError, load
 from postroom_bot.policy.model import Policy
-from postroom_bot.slack import connection
+from postroom_bot.slack import token_checks
 from postroom_bot.slack.manifest import manifest
-from postroom_bot.store import audit, change_ledger, requests
-from postroom_bot.store.change_ledger import definition
+from postroom_bot.store import audit, changes_made, requests
+from postroom_bot.store.changes_made import definition
 from postroom_bot.store.tables import SCHEMA, migrate
 from postroom_bot.ui import parser
 from postroom_bot.ui.reason_texts import plain_reason_text
-from postroom_bot.workflow.dependencies import Workspace
-from postroom_bot.workflow.submissions import Submissions
+from postroom_bot.workflow.intake import Intake
 from postroom_common.database import Connection, Database, DatabaseError
 from postroom_common.logs import log_crashes
 
@@ -178,9 +178,9 @@ def _problems_online(given: Settings, policy: Policy) -> list[str]:
     """Return the problems that only the mail service and Slack can report."""
     # The problems are printed. Log messages about the same problems would only distract.
     logs.configure(style="text", level="critical", secrets=given.secrets())
-    slack_api = connection.slack_api_of(given)
-    connection.workspace_of(slack_api, given)
-    connection.check_socket(slack_api, given)
+    slack_api = slack_api_of(given)
+    token_checks.workspace_of(slack_api, given)
+    token_checks.check_socket(slack_api, given)
     with contextlib.ExitStack() as end:
         found = list(online_checks.problems(slack_api, mail_of(given, end), policy))
     # Checking the channels would require an OAuth scope that the bot does not request.
@@ -266,7 +266,7 @@ def _ledger(file: Path | None) -> None:
     """Print the changes made through Slack as a definition for email_tenant."""
     given = config.load(file)
     with _opened_database(given) as database:
-        changes = [entry.change for entry in database.read(change_ledger.entries)]
+        changes = [entry.change for entry in database.read(changes_made.entries)]
     with contextlib.ExitStack() as end:
         there = mail_of(given, end).mailboxes()
     found = definition(changes, there, ZoneInfo(given.time_zone))
@@ -298,9 +298,9 @@ def _cancel(file: Path | None, request: str) -> int:
         if (found := database.read(lambda c: requests.get(c, request))) is None:
             click.echo(f"postroom-bot: request {request} does not exist", err=True)
             return 1
-        submissions = Submissions(database, lambda: datetime.now(UTC), Workspace(""))
+        intake = Intake(database, lambda: datetime.now(UTC), Workspace(""))
         key = f"{operator}:{secrets.token_hex(8)}"
-        click.echo(plain_reason_text(submissions.cancel(key, found.id, operator, operator=True)))
+        click.echo(plain_reason_text(intake.cancel(key, found.id, operator, operator=True)))
         # A running bot then updates the card and notifies the requester.
         after = database.read(lambda c: requests.get(c, found.id))
     return 0 if after is not None and after.state is State.CANCELLED else 1

@@ -227,6 +227,32 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
+class Workspace:
+    """The Slack workspace that the bot serves, and the bot's app in it.
+
+    :param team: the id of the workspace, such as ``T0123``
+    :param enterprise: the id of the organization, if the workspace belongs to one
+    :param app: the id of the app; "" if unknown, so that `is_app` accepts any app
+    """
+
+    team: str
+    enterprise: str | None = None
+    app: str = ""
+
+    def has(self, team: str) -> bool:
+        """Return whether a member of this team may also be a member of the workspace.
+
+        In an organization, people can belong to several workspaces, but an interaction names only
+        one of these workspaces. The person's account is checked later, before any decision.
+        """
+        return team == self.team or self.enterprise is not None
+
+    def is_app(self, app: str) -> bool:
+        """Return whether an app's messages are the bot's own. The empty id "" never matches."""
+        return bool(app) and self.app in ("", app)
+
+
+@dataclass(frozen=True, slots=True)
 class Person:
     """A Slack user, with the data that was current when the user was looked up.
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from slack_sdk.errors import SlackApiError, SlackRequestError
 from slack_sdk.web import SlackResponse, WebClient
 
+from postroom_bot.config import Settings
 from postroom_bot.domain import MessageRef
 from postroom_bot.errors import SlackRejected, SlackUnavailable
 from postroom_bot.ui.markup import Message
@@ -172,6 +173,12 @@ class SlackApi:
             )
         elif before and not code:
             log.warning("Slack accepts slack_bot_token again")
+
+
+def slack_api_of(settings: Settings) -> SlackApi:
+    """Return a client for Slack's Web API."""
+    token = settings.slack_bot_token.get_secret_value()
+    return SlackApi(web_client(token, base_url=settings.slack_api_url))
 
 
 def _send(method: Callable[..., SlackResponse], **options: Any) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Checks of the mail service and of the Slack ids in the policy.
+"""Check the mail service and the policy's Slack ids, but neither AWX nor the database.
 
 Channels aren't checked, because that would require an OAuth scope that the bot does not request.
 """
@@ -11,7 +11,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 
-from postroom_bot.backends.mail import Mail
+from postroom_bot.backends.mail_service import Mail
 from postroom_bot.backends.slack_api import SlackApi
 from postroom_bot.errors import Rejected, SlackRejected, SlackUnavailable, Unavailable
 from postroom_bot.policy.model import Policy

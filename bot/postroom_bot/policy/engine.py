@@ -107,9 +107,9 @@ def decide_with_steps(
         steps.append(Step(rule))
         return Decision(Verdict.DENY, rule, reason, policy_digest=policy.digest), steps
 
-    for name, about, refusal in _controls(policy, case):
-        if refusal is not None:
-            return denied(name, refusal)
+    for name, about, denial in _controls(policy, case):
+        if denial is not None:
+            return denied(name, denial)
         steps.append(Step(name, f"Passed: {about}."))
     for rule in ordered(policy):
         if reasons := list(_misfits(rule, case)):
@@ -148,36 +148,36 @@ def _controls(policy: Policy, case: Case) -> Iterator[tuple[str, str, Reason | N
     person, change, facts = case.person, case.change, case.facts
     yield "<person>", "the person may use the bot", person.obstacle
 
-    refusal = None
+    denial = None
     if change.action.has_mailbox and not case.mailbox:
-        refusal = person.mailbox_obstacle or Reason("mailbox.unnamed")
-    yield "<identity>", "the mailbox is known", refusal
+        denial = person.mailbox_obstacle or Reason("mailbox.unnamed")
+    yield "<identity>", "the mailbox is known", denial
 
     yield "<invalid>", "every address is valid", _invalid_address(case)
 
     names = (domain_of(name) for name in (case.target, case.mailbox) if name is not None)
     foreign = next((name for name in names if name not in facts.own_domains), None)
-    refusal = None if foreign is None else Reason("domain.foreign", {"domain": foreign})
-    yield "<domain>", "every domain belongs to the tenant", refusal
+    denial = None if foreign is None else Reason("domain.foreign", {"domain": foreign})
+    yield "<domain>", "every domain belongs to the tenant", denial
 
-    refusal = None
+    denial = None
     if change.action.adds and (owner := facts.kept_for) is not None:
         # Anyone may recreate a former forwarder. A former alias may also become a forwarder, if the
         # last owner requests it.
         is_alias = change.action.is_alias
         if owner not in ({case.mailbox} if is_alias else {case.target, person.mailbox}):
-            refusal = Reason("address.kept_free", {"address": case.target})
-    yield "<tombstone>", "the address is not reserved for another owner", refusal
+            denial = Reason("address.kept_free", {"address": case.target})
+    yield "<tombstone>", "the address is not reserved for another owner", denial
 
-    refusal, limits = None, policy.limits
+    denial, limits = None, policy.limits
     full = (facts.alias_count or 0) >= limits.aliases_per_mailbox
     if facts.open_requests >= limits.open_requests:
-        refusal = Reason("limit.open_requests", {"count": facts.open_requests})
+        denial = Reason("limit.open_requests", {"count": facts.open_requests})
     elif facts.requests_today >= limits.requests_per_day:
-        refusal = Reason("limit.requests_per_day", {"count": facts.requests_today})
+        denial = Reason("limit.requests_per_day", {"count": facts.requests_today})
     elif change.action is Action.ALIAS_ADD and full:
-        refusal = Reason("limit.aliases", {"count": limits.aliases_per_mailbox})
-    yield "<limits>", "no limit is reached", refusal
+        denial = Reason("limit.aliases", {"count": limits.aliases_per_mailbox})
+    yield "<limits>", "no limit is reached", denial
 
 
 def _invalid_address(case: Case) -> Reason | None:

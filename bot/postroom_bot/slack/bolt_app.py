@@ -19,9 +19,9 @@ from postroom_bot.config import Settings
 from postroom_bot.domain import Reason
 from postroom_bot.errors import SlackRejected, SlackUnavailable, StartError
 from postroom_bot.ops.metrics import Metrics
-from postroom_bot.slack import commands, home, modals, request_buttons
-from postroom_bot.slack.connection import UNREACHABLE
-from postroom_bot.slack.handling import Services, reply
+from postroom_bot.slack import commands, events, modals, request_buttons
+from postroom_bot.slack.handler_support import Services, reply
+from postroom_bot.slack.token_checks import UNREACHABLE
 from postroom_bot.ui.modals import text_modal
 from postroom_bot.ui.reason_texts import reason_text
 
@@ -77,7 +77,7 @@ def app_of(settings: Settings, services: Services, executor: ThreadPoolExecutor)
     commands.register(app, services)
     request_buttons.register(app, services)
     modals.register(app, services)
-    home.register(app, services)
+    events.register(app, services)
     app.error(partial(answer_error, metrics))
     return app
 

@@ -10,7 +10,7 @@ from slack_bolt import App
 
 from postroom_bot.domain import Change
 from postroom_bot.errors import UserError
-from postroom_bot.slack.handling import (
+from postroom_bot.slack.handler_support import (
     EXPECTED,
     Answer,
     Body,
@@ -30,7 +30,7 @@ WORKING = "One moment ..."
 
 def register(app: App, services: Services) -> None:
     """Register the handler for the slash command."""
-    submissions = services.submissions
+    intake = services.intake
 
     @app.command(parser.COMMAND)
     def command(ack: Answer, body: Body, respond: Answer) -> None:
@@ -47,7 +47,7 @@ def register(app: App, services: Services) -> None:
                     offer_password(services, interaction, mailbox)
                     return
                 case Change() as change:
-                    request = submissions.submit(
+                    request = intake.submit(
                         interaction.key, change, interaction.user, interaction.team
                     )
                     answer = request_messages.received(request)
@@ -57,7 +57,7 @@ def register(app: App, services: Services) -> None:
                     )
                 case parser.Cancel(request_id):
                     answer = reason_text(
-                        submissions.cancel(interaction.key, request_id, interaction.user)
+                        intake.cancel(interaction.key, request_id, interaction.user)
                     )
                 case parser.Help():
                     answer = lists.command_list()

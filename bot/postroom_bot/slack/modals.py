@@ -18,7 +18,7 @@ from slack_bolt import App
 from postroom_bot.backends.slack_api import ViewRef
 from postroom_bot.domain import Action, Change
 from postroom_bot.errors import SlackRejected, SlackUnavailable, UserError
-from postroom_bot.slack.handling import (
+from postroom_bot.slack.handler_support import (
     EXPECTED,
     Answer,
     Body,
@@ -30,8 +30,8 @@ from postroom_bot.slack.handling import (
 from postroom_bot.ui import modals, request_messages
 from postroom_bot.ui.markup import View
 from postroom_bot.ui.reason_texts import plain_reason_text, reason_text
+from postroom_bot.workflow.intake import DayOver
 from postroom_bot.workflow.passwords import NeedsApproval, NotShown, PressedTwice
-from postroom_bot.workflow.submissions import DayOver
 
 #: How many times to try to send Slack a view with a new password, and the pauses in between.
 TRIES = 4
@@ -91,7 +91,7 @@ def submit_form(services: Services, interaction: Interaction, view: View) -> dic
     """Request the change in a submitted form. Return the acknowledgement with a note or errors."""
     try:
         change = modals.read_form(str(view["callback_id"]), view["state"]["values"])
-        request = services.submissions.submit(
+        request = services.intake.submit(
             interaction.key, change, interaction.user, interaction.team
         )
     except modals.FormErrors as error:
@@ -128,7 +128,7 @@ def offer_password(
             view = modals.password_confirm(offered, request_id)
         except NeedsApproval:
             change = Change(Action.PASSWORD, mailbox or "")
-            request = services.submissions.submit(interaction.key, change, user, team)
+            request = services.intake.submit(interaction.key, change, user, team)
             view = modals.text_modal(request_messages.received_text(request))
     except EXPECTED as error:
         text = services.error_text(interaction, Action.PASSWORD, error)

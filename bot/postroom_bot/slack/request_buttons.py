@@ -8,8 +8,8 @@ from slack_bolt import App
 
 from postroom_bot.domain import ButtonPress
 from postroom_bot.errors import UserError
-from postroom_bot.slack.handling import Answer, Body, Services, interaction_of, reply
-from postroom_bot.slack.home import publish_home
+from postroom_bot.slack.events import publish_home
+from postroom_bot.slack.handler_support import Answer, Body, Services, interaction_of, reply
 from postroom_bot.slack.modals import open_modal
 from postroom_bot.ui import modals, request_messages
 from postroom_bot.ui.reason_texts import reason_text
@@ -17,7 +17,7 @@ from postroom_bot.ui.reason_texts import reason_text
 
 def register(app: App, services: Services) -> None:
     """Register the handlers for a request's buttons and for submitted denials."""
-    submissions = services.submissions
+    intake = services.intake
 
     @app.block_action(request_messages.REQUEST_APPROVE)
     def approve(ack: Answer, body: Body, respond: Answer) -> None:
@@ -31,7 +31,7 @@ def register(app: App, services: Services) -> None:
             card=interaction.card,
             app=interaction.app,
         )
-        answer = submissions.vote(press)
+        answer = intake.vote(press)
         ack()
         reply(respond, reason_text(answer))
 
@@ -58,13 +58,13 @@ def register(app: App, services: Services) -> None:
             app=interaction.app,
             justification=justification,
         )
-        answer = submissions.vote(press)
+        answer = intake.vote(press)
         ack(response_action="update", view=modals.text_modal(reason_text(answer)))
 
     @app.block_action(request_messages.REQUEST_CANCEL)
     def cancel(ack: Answer, body: Body, respond: Answer) -> None:
         interaction = interaction_of(body)
-        answer = submissions.cancel(interaction.key, interaction.value, interaction.user)
+        answer = intake.cancel(interaction.key, interaction.value, interaction.user)
         ack()
         if (body.get("view") or {}).get("type") == "home":
             publish_home(services, interaction.user)
@@ -76,7 +76,7 @@ def register(app: App, services: Services) -> None:
         ack()
         interaction = interaction_of(body)
         try:
-            request = submissions.extend(
+            request = intake.extend(
                 interaction.key, interaction.value, interaction.user, interaction.team
             )
         except UserError as error:

@@ -40,7 +40,7 @@ THREADS = 32
 PONG_TIMEOUT = 5
 CHECK_INTERVAL = 2
 
-SOCKET_REFUSED = (
+SOCKET_REJECTED = (
     "Slack refuses the Socket Mode connection: check slack_app_token and its scope"
     " connections:write, and that Socket Mode is enabled in the app's settings"
 )
@@ -70,7 +70,7 @@ class SocketModeTransport(SocketModeHandler):
             self.connect()  # type: ignore[no-untyped-call]
         except (SlackClientError, OSError):
             self.close()  # type: ignore[no-untyped-call]
-            raise StartError(SOCKET_REFUSED) from None
+            raise StartError(SOCKET_REJECTED) from None
         self._checks.start()
         return ""
 

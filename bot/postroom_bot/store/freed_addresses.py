@@ -27,7 +27,7 @@ def kept_for(connection: Connection, address: str, *, now: datetime) -> str | No
     return connection.scalar(select(freed_address.c.owner).where(*counts))
 
 
-def release(connection: Connection, address: str) -> None:
+def end_reservation(connection: Connection, address: str) -> None:
     """End the reservation of an address, if there is one."""
     connection.execute(delete(freed_address).where(freed_address.c.address == address))
 

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from postroom_bot.backends.executor import Outcome
 from postroom_bot.domain import Reason, State
 from postroom_bot.errors import Rejected, Unavailable
-from postroom_bot.store import audit, change_ledger, freed_addresses
+from postroom_bot.store import audit, changes_made, freed_addresses
 from postroom_bot.workflow.backoff import pause_after
 from postroom_bot.workflow.leased_request import LeasedRequest
 from postroom_bot.workflow.recheck import why_stopped
@@ -84,15 +84,15 @@ def _postpone(leased: LeasedRequest, attempt: int, later: Unavailable) -> dateti
 
 
 def _record(leased: LeasedRequest, outcome: Outcome) -> None:
-    """Record the outcome, the ledger's entry and the reservations in one transaction."""
+    """Record the outcome, the ledger's entry and the freed addresses in one transaction."""
     change = leased.request.change
 
     def also_write(c: Connection) -> None:
-        change_ledger.record(
+        changes_made.record(
             c, request_id=leased.request.id, change=outcome.recorded_change, at=leased.now
         )
         if change.action.adds:
-            freed_addresses.release(c, change.target)
+            freed_addresses.end_reservation(c, change.target)
         leased.keep_free(c, outcome.freed)
 
     leased.transition(

@@ -45,7 +45,7 @@ class LeasedRequest:
         return self.deps.clock()
 
     @property
-    def mailbox(self) -> str:
+    def lock_name(self) -> str:
         """The name to lock: the forwarder, or the mailbox together with all its addresses."""
         return self.request.change.mailbox or self.request.change.target
 
@@ -125,12 +125,12 @@ class LeasedRequest:
 
     def lock(self) -> bool:
         """Lock the mailbox until `transition` or `release`. Return whether it could be locked."""
-        now, mailbox, holder = self.now, self.mailbox, self._holder
+        now, name, holder = self.now, self.lock_name, self._holder
         until = now + self.deps.lease
         taken = self.deps.database.write(
-            lambda c: mailbox_locks.lock(c, mailbox, holder=holder, now=now, until=until)
+            lambda c: mailbox_locks.lock(c, name, holder=holder, now=now, until=until)
         )
-        self._locked = mailbox if taken else None
+        self._locked = name if taken else None
         return taken
 
     def save_notes(self, notes: Mapping[str, Any]) -> None:
@@ -147,7 +147,7 @@ class LeasedRequest:
         at = self.now
         until = at + self.deps.policy().requests.tombstone
         for address in addresses:
-            freed_addresses.keep_free(c, address, self.mailbox, at=at, until=until)
+            freed_addresses.keep_free(c, address, self.lock_name, at=at, until=until)
 
     def report_rejected(self, where: str, rejection: SlackRejected, remedy: str = "") -> None:
         """Log and count a message that Slack rejected and that is not sent again.

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from postroom_bot.backends.mail import DnsRecords, Forward
+from postroom_bot.backends.mail_service import DnsRecords, Forward
 from postroom_bot.domain import Request
 from postroom_bot.errors import Forbidden, UserError
 from postroom_bot.store import requests
-from postroom_bot.workflow.dependencies import Dependencies, user_error_if_unavailable
+from postroom_bot.workflow.calls_while_waiting import in_turn, user_error_if_unavailable
+from postroom_bot.workflow.dependencies import Dependencies
 from postroom_bot.workflow.evaluate import is_approver
 
 
@@ -46,13 +47,13 @@ class Lookups:
         :param mailbox: the mailbox; None for the person's own
         """
         with user_error_if_unavailable():
-            person = self._deps.caller(user, team)
+            person = self._deps.people.caller(user, team, self._deps.workspace)
             wanted = mailbox or person.mailbox
             if wanted is None:
                 raise UserError(person.mailbox_obstacle or "mailbox.unknown")
             if wanted != person.mailbox and not is_approver(self._deps.policy(), person):
                 raise Forbidden("mailbox.private")
-            with self._deps.in_turn():
+            with in_turn(self._deps):
                 found = self._deps.mail.aliases(wanted)
         if found is None:
             raise UserError("mailbox.missing", mailbox=wanted)
@@ -61,8 +62,8 @@ class Lookups:
     def forwarders(self, user: str, team: str) -> list[Forward]:
         """Return all forwarders for an approver, or else only those to the person's own mailbox."""
         with user_error_if_unavailable():
-            person = self._deps.caller(user, team)
-            with self._deps.in_turn():
+            person = self._deps.people.caller(user, team, self._deps.workspace)
+            with in_turn(self._deps):
                 found = self._deps.mail.forwarders()
         if is_approver(self._deps.policy(), person):
             return found
@@ -71,6 +72,6 @@ class Lookups:
     def dns(self, user: str, team: str, domain: str) -> DnsRecords:
         """Return the DNS records to publish for a domain. Anyone may see these public records."""
         with user_error_if_unavailable():
-            self._deps.caller(user, team)
-            with self._deps.in_turn():
+            self._deps.people.caller(user, team, self._deps.workspace)
+            with in_turn(self._deps):
                 return self._deps.mail.dns(domain)

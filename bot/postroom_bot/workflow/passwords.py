@@ -27,8 +27,9 @@ from postroom_bot.errors import (
     Unavailable,
     UserError,
 )
-from postroom_bot.store import audit, duplicates, requests
-from postroom_bot.workflow.dependencies import Dependencies, user_error_if_unavailable
+from postroom_bot.store import audit, deliveries, requests, sent_notifications
+from postroom_bot.workflow.calls_while_waiting import in_turn, user_error_if_unavailable
+from postroom_bot.workflow.dependencies import Dependencies
 from postroom_bot.workflow.evaluate import current_decision, decision_fields, with_own_mailbox
 from postroom_bot.workflow.leased_request import LeasedRequest, claim, new_lease_holder
 from postroom_bot.workflow.recheck import why_stopped
@@ -84,8 +85,8 @@ class Passwords:
         :raises UserError: if the password may not be created, or a service is unavailable
         """
         deps = self._deps
-        with user_error_if_unavailable(), deps.in_turn():
-            person = deps.caller(user, team, fresh=True)
+        with user_error_if_unavailable(), in_turn(deps):
+            person = deps.people.caller(user, team, deps.workspace, fresh=True)
             if request_id is not None:
                 found = deps.database.read(lambda c: requests.get(c, request_id))
                 return self._approved(found, person).change.target
@@ -114,8 +115,8 @@ class Passwords:
         """
         try:
             with user_error_if_unavailable():
-                with self._deps.in_turn():
-                    person = self._deps.caller(user, team, fresh=True)
+                with in_turn(self._deps):
+                    person = self._deps.people.caller(user, team, self._deps.workspace, fresh=True)
                     if person.mailbox != mailbox:
                         raise Forbidden("password.not_yours")
                     if request_id is None:
@@ -123,7 +124,7 @@ class Passwords:
                     else:
                         leased = self._begin_approved(key, person, request_id)
                 try:
-                    with self._deps.in_turn():
+                    with in_turn(self._deps):
                         if request_id is not None:
                             # Recheck everything that led to the approval.
                             self._approved(leased.request, person)
@@ -172,7 +173,7 @@ class Passwords:
 
         def work(c: Connection) -> Request | None:
             at = deps.clock()
-            if not duplicates.record_new(c, key, at=at):
+            if not deliveries.record_new(c, key, at=at):
                 return None
             new = requests.add(
                 c,
@@ -203,7 +204,7 @@ class Passwords:
 
     def _begin_approved(self, key: str, person: Person, request_id: str) -> LeasedRequest:
         deps = self._deps
-        if not deps.database.write(lambda c: duplicates.record_new(c, key, at=deps.clock())):
+        if not deps.database.write(lambda c: deliveries.record_new(c, key, at=deps.clock())):
             raise PressedTwice("password.in_progress")
         self._approved(deps.database.read(lambda c: requests.get(c, request_id)), person)
         for _ in range(CLAIMS):
@@ -269,6 +270,8 @@ def _reopen_or_fail(leased: LeasedRequest, why: Reason) -> None:
         # The owner is notified again, with the reason.
         leased.transition(
             State.APPROVED,
-            also_write=lambda c: duplicates.forget_sent(c, request.id, duplicates.OFFERED),
+            also_write=lambda c: sent_notifications.forget_sent(
+                c, request.id, sent_notifications.owner_kind(State.APPROVED)
+            ),
             result=why,
         )

@@ -13,11 +13,11 @@ from functools import partial
 from typing import Any, TypeVar
 
 from postroom_bot.backends.slack_api import SlackApi
-from postroom_bot.domain import Person, Reason
-from postroom_bot.errors import SlackRejected
+from postroom_bot.domain import Person, Reason, Workspace
+from postroom_bot.errors import Forbidden, SlackRejected
 from postroom_bot.policy.identity import email_of, name_of, obstacle_of, own_mailbox
 from postroom_bot.policy.model import EVERYONE, Policy
-from postroom_bot.store import slack_emails
+from postroom_bot.store import slack_email_changes
 from postroom_common.database import Database
 
 #: How long Slack's answers are cached, except for decisions.
@@ -81,11 +81,11 @@ class People:
             return Person(user, team, name, obstacle=obstacle)
         now, email, changed_at = self._clock(), email_of(profile), None
         if email and policy.identity.slack_email is not None:
-            known = self._database.read(lambda c: slack_emails.last_recorded(c, user))
+            known = self._database.read(lambda c: slack_email_changes.last_recorded(c, user))
             if known is not None and known.email == email:
                 changed_at = known.changed_at
             else:
-                record = partial(slack_emails.record, user=user, email=email, at=now)
+                record = partial(slack_email_changes.record, user=user, email=email, at=now)
                 changed_at = self._database.write(record)
         mailbox = own_mailbox(policy, profile, changed_at, now)
         found = self._groups(policy, user, fresh=fresh)
@@ -100,6 +100,19 @@ class People:
             obstacle=unknown,
             mailbox_obstacle=mailbox.obstacle,
         )
+
+    def caller(self, user: str, team: str, workspace: Workspace, *, fresh: bool = False) -> Person:
+        """Return the person who is using the bot.
+
+        :param fresh: see `person`
+        :raises Forbidden: the person may not use the bot
+        """
+        if not workspace.has(team):
+            raise Forbidden("person.elsewhere")
+        person = self.person(user, workspace.team, fresh=fresh)
+        if person.obstacle:
+            raise Forbidden(person.obstacle)
+        return person
 
     def owner_of(self, mailbox: str, team: str) -> Person | None:
         """Return the person who owns a mailbox, or None if the owner is unknown.

@@ -8,41 +8,12 @@ edited and rows may be tampered with. Therefore, everything that led to a decisi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from itertools import combinations
+from collections.abc import Sequence
 
-from postroom_bot.domain import END_OF_CHANGE, Person, Quorum, Reason, Request, Verdict, Vote
+from postroom_bot.domain import END_OF_CHANGE, Reason, Verdict, Vote
 from postroom_bot.workflow.evaluate import current_decision
 from postroom_bot.workflow.leased_request import LeasedRequest
-
-
-def quorum_met(quorum: Sequence[Quorum], voters: Iterable[Collection[str]]) -> bool:
-    """Return whether approvals meet a quorum. Each approval counts for only one group.
-
-    By Hall's theorem, the approvals meet the quorum if no subset of its groups needs more approvals
-    than the members of these groups have given.
-
-    :param voters: the groups of each voter
-    """
-    members = [frozenset(groups) for groups in voters]
-    for size in range(1, len(quorum) + 1):
-        for chosen in combinations(quorum, size):
-            names = {one.group for one in chosen}
-            have = sum(1 for groups in members if groups & names)
-            if have < sum(one.approvals for one in chosen):
-                return False
-    return True
-
-
-def groups_of(request: Request, voter: Person) -> frozenset[str]:
-    """Return the quorum's groups to which the voter belongs."""
-    return voter.groups & {one.group for one in request.quorum}
-
-
-def is_own(request: Request, voter: Person) -> bool:
-    """Return whether the voter has the requester's Slack id or mailbox."""
-    same_mailbox = voter.mailbox is not None and voter.mailbox == request.requester_mailbox
-    return voter.user == request.requester or same_mailbox
+from postroom_bot.workflow.quorum import groups_of, is_own, quorum_met
 
 
 def why_stopped(leased: LeasedRequest, approvals: Sequence[Vote]) -> Reason | None:

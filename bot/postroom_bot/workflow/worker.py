@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 
 from postroom_bot.domain import Action, Request, State
 from postroom_bot.errors import LeaseLost, Rejected, SlackRejected, SlackUnavailable, Unavailable
-from postroom_bot.store import audit, duplicates, freed_addresses, requests
+from postroom_bot.store import audit, deliveries, freed_addresses, requests
 from postroom_bot.workflow import passwords
 from postroom_bot.workflow.backoff import pause_after
 from postroom_bot.workflow.dependencies import Dependencies
@@ -121,14 +121,14 @@ class Upkeep:
         self._purge_at = deps.clock()
 
     def run(self) -> None:
-        """Count the open requests, delete old keys and reservations, and stream the audit."""
+        """Count the open requests, delete old keys and freed addresses, and stream the audit."""
         deps, now = self._deps, self._deps.clock()
         for state, count in deps.database.read(requests.count_open).items():
             deps.metrics.open_requests.labels(state).set(count)
         if now >= self._purge_at:
 
             def purge(c: Connection) -> None:
-                duplicates.purge(c, now - KEEP_KEYS)
+                deliveries.purge(c, now - KEEP_KEYS)
                 freed_addresses.purge(c, now)
 
             deps.database.write(purge)

@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.postroom.email.tests.bot.backends.scenes import mail_at
 from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from postroom_bot.backends.mail import Mail
+from postroom_bot.backends.mail_service import Mail
 
 
 @pytest.fixture

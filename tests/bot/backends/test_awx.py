@@ -38,10 +38,10 @@ from ansible_collections.postroom.email.tests.fakes.awx.jobs import (
 from ansible_collections.postroom.email.tests.fakes.awx.web import Fault
 from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import Reply, scripted
 from ansible_collections.postroom.email.tests.service.api import Api
-from postroom_bot.backends import awx
-from postroom_bot.backends.awx import REQUEST_VARIABLE, Controller, Job
+from postroom_bot.backends.awx_client import AwxClient, Job
+from postroom_bot.backends.awx_executor import REQUEST_VARIABLE, AwxExecutor
 from postroom_bot.backends.executor import Outcome
-from postroom_bot.backends.mail import Mail
+from postroom_bot.backends.mail_service import Mail
 from postroom_bot.domain import Action, Change, Reason
 from postroom_bot.errors import Rejected, Unavailable
 
@@ -62,7 +62,7 @@ class Automation:
         }
         self.stand_in = stand_in
         self.now = 0.0
-        self.controller = Controller(stand_in.url, SecretStr(stand_in.token), timeout=5)
+        self.client = AwxClient(stand_in.url, SecretStr(stand_in.token), timeout=5)
         self._mail = mail
 
     def execute(self, change: Change, context: Notebook | None = None, **options: Any) -> Outcome:
@@ -70,7 +70,7 @@ class Automation:
         context = context or Notebook()
         defaults = {"clock": lambda: self.now, "wait": self.wait}
         templates = dict(zip(Action, (7, 8, 9, 9), strict=False))
-        executor = awx.Awx(self.controller, templates, self._mail, **{**defaults, **options})
+        executor = AwxExecutor(self.client, templates, self._mail, **{**defaults, **options})
         return executor.execute(request_for(change, notes=context.last), context)
 
     def wait(self, seconds: float) -> bool:
@@ -153,11 +153,11 @@ def test_a_job_is_found_by_its_request_on_any_page(automation: Automation) -> No
     stand_in.play = lambda playbook, variables: True
     for number in range(60):
         variables = {REQUEST_VARIABLE: f"R-{number}", "mail_alias": HI, "mail_mailbox": ALICE}
-        automation.controller.launch(7, variables)
-    found = automation.controller.launched(7, REQUEST_VARIABLE, "R-7K2M")
+        automation.client.launch(7, variables)
+    found = automation.client.launched(7, REQUEST_VARIABLE, "R-7K2M")
     assert found is not None
     assert found.id == ours
-    assert automation.controller.launched(7, REQUEST_VARIABLE, "R-none") is None
+    assert automation.client.launched(7, REQUEST_VARIABLE, "R-none") is None
 
 
 def test_a_slow_job_is_left_running(automation: Automation, api: Api) -> None:
@@ -190,7 +190,7 @@ def test_a_canceled_job_is_final_and_a_deleted_one_is_replaced(
     context = Notebook()
     with pytest.raises(Unavailable, match=r"awx\.running"):
         automation.execute(alias(HI), context, patience=0)
-    automation.controller.cancel(41)
+    automation.client.cancel(41)
     with pytest.raises(Rejected, match=r"awx\.canceled"):
         automation.execute(alias(HI), context)
     assert emails(api, ALICE) == {ALICE}
@@ -225,12 +225,12 @@ def test_wrong_credentials_are_reported(
     """A wrong token or password is reported to the operator, but its value is not logged."""
     stand_in = automation.stand_in
     login = (stand_in.user, SecretStr(stand_in.password))
-    Controller(f"{stand_in.url}/", login).check_template(
+    AwxClient(f"{stand_in.url}/", login).check_template(
         7, {"mail_alias": "", "mail_mailbox": "", REQUEST_VARIABLE: ""}
     )
     for wrong in (SecretStr(WRONG), ("bot", SecretStr(WRONG))):
         with pytest.raises(Unavailable, match=r"awx\.unauthorized"):
-            Controller(stand_in.url, wrong).check_template(7, {})
+            AwxClient(stand_in.url, wrong).check_template(7, {})
     stand_in.may_launch = False
     with pytest.raises(Unavailable, match=r"awx\.unauthorized"):
         automation.execute(alias(HI))
@@ -238,7 +238,7 @@ def test_wrong_credentials_are_reported(
     assert {record.levelno for record in caplog.records} == {logging.ERROR}
     assert WRONG not in caplog.text
     with pytest.raises(ValueError, match="awx_token") as error:
-        Controller(stand_in.url, SecretStr(f"{WRONG}\n"))
+        AwxClient(stand_in.url, SecretStr(f"{WRONG}\n"))
     assert WRONG not in str(error.value)
 
 
@@ -331,8 +331,8 @@ def test_only_a_well_formed_job_is_believed(reply: Reply, caplog: pytest.LogCapt
     ours = {"id": 1, "status": "running", "extra_vars": '{"postroom_request": "R-1"}'}
     replies = [reply, Reply(200, json.dumps({"results": [*rows, ours]}).encode())]
     with scripted(lambda request: replies.pop(0)) as server:
-        controller = Controller(server.url, SecretStr(WRONG), timeout=0.2)
+        client = AwxClient(server.url, SecretStr(WRONG), timeout=0.2)
         with pytest.raises(Unavailable, match=r"awx\.unavailable"):
-            controller.job(1)
-        assert controller.launched(7, REQUEST_VARIABLE, "R-1") == Job(1, "running")
+            client.job(1)
+        assert client.launched(7, REQUEST_VARIABLE, "R-1") == Job(1, "running")
     assert WRONG not in caplog.text

@@ -33,15 +33,15 @@ from postroom_bot.domain import (
 )
 from postroom_bot.errors import LeaseLost
 from postroom_bot.store import (
-    change_ledger,
-    duplicates,
+    changes_made,
+    deliveries,
     freed_addresses,
     mailbox_locks,
     requests,
-    slack_emails,
+    slack_email_changes,
     votes,
 )
-from postroom_bot.store.slack_emails import SlackEmailRecord
+from postroom_bot.store.slack_email_changes import SlackEmailRecord
 from postroom_common.database import Database
 
 MINUTE = timedelta(minutes=1)
@@ -287,10 +287,10 @@ def test_only_the_first_delivery_counts(database: Database, clock: Clock) -> Non
     """A delivery's key is new only once, unless it is purged or its transaction is rolled back."""
 
     def first(key: str) -> bool:
-        return database.write(lambda c: duplicates.record_new(c, key, at=clock()))
+        return database.write(lambda c: deliveries.record_new(c, key, at=clock()))
 
     def undone(connection: Connection) -> None:
-        duplicates.record_new(connection, "a", at=clock())
+        deliveries.record_new(connection, "a", at=clock())
         raise LookupError
 
     with pytest.raises(LookupError):
@@ -300,7 +300,7 @@ def test_only_the_first_delivery_counts(database: Database, clock: Clock) -> Non
     assert first("k" * 200)
     with pytest.raises(ValueError, match="200"):
         first("k" * 201)
-    assert database.write(lambda c: duplicates.purge(c, clock())) == 2
+    assert database.write(lambda c: deliveries.purge(c, clock())) == 2
     assert [first("a"), first("k" * 200)] == [True, False]
 
 
@@ -339,16 +339,16 @@ def test_a_mailbox_lock_has_one_holder(database: Database, clock: Clock) -> None
 def test_a_changed_address_is_recorded_with_its_time(database: Database, clock: Clock) -> None:
     """Each change to a person's address is recorded with its time, but the first address is not."""
     begin = clock()
-    assert database.read(lambda c: slack_emails.last_recorded(c, "U1")) is None
+    assert database.read(lambda c: slack_email_changes.last_recorded(c, "U1")) is None
     for _ in range(2):
-        database.write(lambda c: slack_emails.record(c, "U1", MAILBOX, at=clock()))
-        found = database.read(lambda c: slack_emails.last_recorded(c, "U1"))
+        database.write(lambda c: slack_email_changes.record(c, "U1", MAILBOX, at=clock()))
+        found = database.read(lambda c: slack_email_changes.last_recorded(c, "U1"))
         assert found == SlackEmailRecord(MAILBOX, begin, None)
         clock.advance(MINUTE)
     for email in ("mallory@example.com", MAILBOX):
         at = clock.advance(MINUTE)
-        database.write(partial(slack_emails.record, user="U1", email=email, at=at))
-        found = database.read(lambda c: slack_emails.last_recorded(c, "U1"))
+        database.write(partial(slack_email_changes.record, user="U1", email=email, at=at))
+        found = database.read(lambda c: slack_email_changes.last_recorded(c, "U1"))
         assert found == SlackEmailRecord(email, at, at)
 
 
@@ -360,7 +360,7 @@ def test_a_reservation_counts_until_its_end(database: Database, clock: Clock) ->
         database.write(
             partial(freed_addresses.keep_free, address=address, owner=owner, at=now, until=until)
         )
-    database.write(lambda c: freed_addresses.release(c, "c"))
+    database.write(lambda c: freed_addresses.end_reservation(c, "c"))
     clock.advance(2 * MINUTE)
     found = [
         database.read(partial(freed_addresses.kept_for, address=address, now=clock()))
@@ -373,20 +373,20 @@ def test_a_reservation_counts_until_its_end(database: Database, clock: Clock) ->
 
 def test_the_ledger_has_each_change_once(database: Database, clock: Clock) -> None:
     """The ledger lists each change once, in the order of creation, however often it is recorded."""
-    changes_made = [
+    changes = [
         Change(Action.FORWARD_ADD, "team@example.com", destinations=("b@example.com", "a@x.org")),
         Change(Action.ALIAS_ADD, "sales@example.com", MAILBOX, last_day=date(2027, 1, 31)),
     ]
     made = [
         database.write(partial(requests.add, change=change, requester="U1", team="T1", at=clock()))
-        for change in changes_made
+        for change in changes
     ]
     for request in (made[1], made[0], made[1]):
         at = clock.advance(MINUTE)
         database.write(
-            partial(change_ledger.record, request_id=request.id, change=request.change, at=at)
+            partial(changes_made.record, request_id=request.id, change=request.change, at=at)
         )
-    found = database.read(change_ledger.entries)
+    found = database.read(changes_made.entries)
     assert [(one.request_id, one.change) for one in found] == [
         (one.id, one.change) for one in made[::-1]
     ]

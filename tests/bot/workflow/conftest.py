@@ -19,7 +19,7 @@ from ansible_collections.postroom.email.tests.fakes.slack.workspace import Works
 from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support.clock import Clock
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from postroom_bot.backends.mail import Mail
+from postroom_bot.backends.mail_service import Mail
 from postroom_common.database import Database
 
 

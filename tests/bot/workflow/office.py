@@ -21,19 +21,28 @@ from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support.clock import Clock
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from postroom_bot.backends.executor import ExecutionContext, Executor, Outcome
-from postroom_bot.backends.mail import Mail
+from postroom_bot.backends.mail_service import Mail
 from postroom_bot.backends.slack_api import SlackApi, web_client
-from postroom_bot.domain import Action, ButtonPress, Change, MessageRef, Reason, Request, Vote
+from postroom_bot.domain import (
+    Action,
+    ButtonPress,
+    Change,
+    MessageRef,
+    Reason,
+    Request,
+    Vote,
+    Workspace,
+)
 from postroom_bot.errors import Unavailable
 from postroom_bot.ops.metrics import Metrics
 from postroom_bot.policy.loader import load
 from postroom_bot.policy.model import Policy
 from postroom_bot.store import audit, requests, votes
-from postroom_bot.workflow.dependencies import Dependencies, Workspace
+from postroom_bot.workflow.dependencies import Dependencies
+from postroom_bot.workflow.intake import Intake
 from postroom_bot.workflow.lookups import Lookups
 from postroom_bot.workflow.passwords import Passwords
 from postroom_bot.workflow.people import People
-from postroom_bot.workflow.submissions import Submissions
 from postroom_bot.workflow.worker import Worker
 
 ALICE = "alice@example.com"
@@ -78,9 +87,9 @@ class Office:
     keys: itertools.count[int] = field(default_factory=itertools.count)
 
     @property
-    def submissions(self) -> Submissions:
-        """The part of the workflow that accepts requests and votes."""
-        return Submissions(self.deps.database, self.clock, self.deps.workspace, zone=self.deps.zone)
+    def intake(self) -> Intake:
+        """The intake of requests and votes."""
+        return Intake(self.deps.database, self.clock, self.deps.workspace, zone=self.deps.zone)
 
     @property
     def lookups(self) -> Lookups:
@@ -113,9 +122,7 @@ class Office:
     def submit(self, who: str = "alice", change: Change | None = None) -> Request:
         """Submit a change, by default a new alias."""
         change = change or Change(Action.ALIAS_ADD, NEW)
-        return self.submissions.submit(
-            self.key(), change, self.people[who].id, self.deps.workspace.team
-        )
+        return self.intake.submit(self.key(), change, self.people[who].id, self.deps.workspace.team)
 
     def voted(self) -> Request:
         """Return a request with an approval that was cast but has not been counted yet."""
@@ -134,7 +141,7 @@ class Office:
         reason = "" if approves else "Not now."
         key, team, app = self.key(), world.team, world.app
         press = ButtonPress(key, request.id, user, team, approves, posted, app, reason)
-        return self.submissions.vote(press)
+        return self.intake.vote(press)
 
     def approve(self, request: Request, *who: str) -> Request:
         """Have several people approve in turn, and let the worker process each vote."""

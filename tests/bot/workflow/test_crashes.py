@@ -22,8 +22,8 @@ from postroom_bot.domain import Action, Change, Reason, Request, State
 from postroom_bot.errors import LeaseLost, Unavailable
 from postroom_bot.store import (
     audit,
-    change_ledger,
-    duplicates,
+    changes_made,
+    deliveries,
     freed_addresses,
     mailbox_locks,
     requests,
@@ -47,7 +47,7 @@ def test_what_was_done_and_not_written_down_is_done_again_and_written_once(
     office.work(Worker(office.with_(process_name="second")))
     done = office.now(request)
     assert (done.state, done.attempts) == (State.DONE, 2)
-    assert len(office.deps.database.read(change_ledger.entries)) == 1
+    assert len(office.deps.database.read(changes_made.entries)) == 1
     events = office.events(request)
     assert events[-3:] == ["request.executing", "request.resumed", "request.done"]
 
@@ -129,7 +129,7 @@ def test_a_cancelled_request_is_let_pass(office: Office) -> None:
     request = office.voted()
     held = claim(office.deps, only=request.id)
     assert held is not None
-    office.submissions.cancel(office.key(), request.id, office.people["alice"].id)
+    office.intake.cancel(office.key(), request.id, office.people["alice"].id)
     with pytest.raises(LeaseLost):
         held.transition(State.APPROVED)
     held.release(None)
@@ -150,11 +150,11 @@ def test_what_may_have_been_done_is_carried_to_its_end(
     Worker(office.with_(executor=Cut(office.deps.executor, trouble))).step()
     assert office.now(request).state is state
     assert NEW in office.addresses()
-    answer = office.submissions.cancel(office.key(), request.id, office.people["alice"].id)
+    answer = office.intake.cancel(office.key(), request.id, office.people["alice"].id)
     assert answer.code == "request.not_cancellable"
     office.pass_time(days=1)
     assert office.now(request).state is State.DONE
-    assert office.deps.database.read(change_ledger.entries)
+    assert office.deps.database.read(changes_made.entries)
 
 
 def test_tries_have_an_end(office: Office) -> None:
@@ -245,16 +245,16 @@ def test_old_keys_and_tombstones_are_forgotten(office: Office) -> None:
     """Old delivery keys and reservations are deleted only after they have expired."""
     upkeep = Upkeep(office.deps)
     database, at = office.deps.database, office.clock()
-    assert database.write(lambda c: duplicates.record_new(c, "key", at=at))
+    assert database.write(lambda c: deliveries.record_new(c, "key", at=at))
     until = at + KEEP_KEYS
     database.write(
         lambda c: freed_addresses.keep_free(c, NEW, "erin@example.com", at=at, until=until)
     )
     upkeep.run()
-    assert not database.write(lambda c: duplicates.record_new(c, "key", at=at))
+    assert not database.write(lambda c: deliveries.record_new(c, "key", at=at))
     office.clock.advance(KEEP_KEYS + PURGE_EVERY)
     upkeep.run()
-    assert database.write(lambda c: duplicates.record_new(c, "key", at=office.clock()))
+    assert database.write(lambda c: deliveries.record_new(c, "key", at=office.clock()))
     assert database.write(lambda c: freed_addresses.purge(c, office.clock())) == 0
 
 

@@ -19,9 +19,9 @@ from ansible_collections.postroom.email.tests.bot.workflow.office import (
 )
 from postroom_bot.domain import Action, Change, Reason, State
 from postroom_bot.errors import UserError
-from postroom_bot.store import change_ledger, freed_addresses
+from postroom_bot.store import changes_made, freed_addresses
 from postroom_bot.ui.reason_texts import reason_text
-from postroom_bot.workflow.submissions import DayOver, Submissions
+from postroom_bot.workflow.intake import DayOver, Intake
 from postroom_bot.workflow.worker import Worker
 
 TEAM = "team@example.com"
@@ -54,7 +54,7 @@ def test_an_alias_is_asked_for_approved_and_added(office: Office) -> None:
     waiting, told = office.told("alice")
     assert "Waiting for 1 approval" in waiting
     assert "Done" in told
-    (entry,) = office.deps.database.read(change_ledger.entries)
+    (entry,) = office.deps.database.read(changes_made.entries)
     assert (entry.request_id, entry.change.mailbox) == (done.id, ALICE)
     (line,) = office.slack.messages(office.channels["audit"])
     assert done.id in line.text
@@ -112,7 +112,7 @@ def test_what_is_not_begun_can_be_cancelled(office: Office, state: State) -> Non
         office.vote("bob", office.now(request))
         Worker(office.with_(executor=Unready())).step()
     assert office.now(request).state is state
-    answer = office.submissions.cancel(office.key(), request.id, request.requester)
+    answer = office.intake.cancel(office.key(), request.id, request.requester)
     assert answer.code == "request.cancelled"
     office.work()
     assert office.now(request).state is State.CANCELLED
@@ -123,9 +123,9 @@ def test_a_request_is_cancelled_by_its_requester_only(office: Office) -> None:
     """Only the requester can cancel a request. For other people, the request ID is unknown."""
     request = office.ask()
     bob, alice = office.people["bob"].id, office.people["alice"].id
-    assert office.submissions.cancel(office.key(), request.id, bob).code == "request.unknown"
-    first = office.submissions.cancel(office.key(), request.id, alice)
-    assert office.submissions.cancel(office.key(), request.id, alice) == first
+    assert office.intake.cancel(office.key(), request.id, bob).code == "request.unknown"
+    first = office.intake.cancel(office.key(), request.id, alice)
+    assert office.intake.cancel(office.key(), request.id, alice) == first
     office.work()
     assert office.now(request).state is State.CANCELLED
     assert "Cancelled" in office.cards()[0].text
@@ -178,7 +178,7 @@ def test_an_end_is_announced_once_and_can_be_extended(office: Office) -> None:
     assert notices == [False, True]
     other = Change(Action.FORWARD_ADD, TEAM, destinations=("carol@example.com",))
     office.approve(office.ask("bob", other), "carol", "dora")
-    extended = office.submissions.extend(office.key(), first.id, alice, team)
+    extended = office.intake.extend(office.key(), first.id, alice, team)
     assert extended.change.last_day == date(2026, 12, 31)
     office.work()
     assert office.approve(office.now(extended), "bob", "dora").state is State.DONE
@@ -188,7 +188,7 @@ def test_an_end_is_announced_once_and_can_be_extended(office: Office) -> None:
     assert office.api.get(TEAM).json()["members"] == [BOB, "carol@example.com"]
     for user in (alice, office.people["bob"].id):
         with pytest.raises(UserError):
-            office.submissions.extend(office.key(), first.id, user, team)
+            office.intake.extend(office.key(), first.id, user, team)
 
 
 def test_an_alias_without_an_end_is_given_none(office: Office) -> None:
@@ -214,12 +214,12 @@ def test_the_same_wish_is_one_request(office: Office) -> None:
     """A repeated delivery finds the first request, and a second identical request is refused."""
     change = Change(Action.ALIAS_ADD, NEW)
     alice, team = office.people["alice"].id, office.deps.workspace.team
-    first = office.submissions.submit("once", change, alice, team)
-    assert office.submissions.submit("once", change, alice, team).id == first.id
+    first = office.intake.submit("once", change, alice, team)
+    assert office.intake.submit("once", change, alice, team).id == first.id
     with pytest.raises(UserError, match=rf"request.duplicate .*{first.id}"):
-        office.submissions.submit("again", change, alice, team)
+        office.intake.submit("again", change, alice, team)
     office.work()
-    assert office.submissions.submit("once", change, alice, team).id == first.id
+    assert office.intake.submit("once", change, alice, team).id == first.id
     with pytest.raises(UserError, match=first.id):
         office.ask(change=Change(Action.ALIAS_ADD, NEW, ALICE))
     # If the request names no mailbox, the worker has to determine the mailbox first.
@@ -231,16 +231,16 @@ def test_the_same_wish_is_one_request(office: Office) -> None:
 def test_somebody_of_another_workspace_gets_nowhere(office: Office) -> None:
     """A person from another workspace is refused before anything is stored."""
     with pytest.raises(UserError, match=r"person\.elsewhere"):
-        office.submissions.submit("key", Change(Action.ALIAS_ADD, NEW), "U0", "T0000ELSE")
+        office.intake.submit("key", Change(Action.ALIAS_ADD, NEW), "U0", "T0000ELSE")
 
 
 def test_in_an_organisation_the_account_tells_who_belongs_here(office: Office) -> None:
     """In a Slack organisation, the worker checks whether a person's account is in the workspace."""
     ours = replace(office.deps.workspace, enterprise="E0000ORGA")
-    submissions = Submissions(office.deps.database, office.clock, ours)
+    intake = Intake(office.deps.database, office.clock, ours)
     mallory = office.slack.person("mallory", email="mallory@example.com", team="T0000ELSE")
     change = Change(Action.ALIAS_ADD, NEW)
-    request = submissions.submit(office.key(), change, mallory.id, "T0000ELSE")
+    request = intake.submit(office.key(), change, mallory.id, "T0000ELSE")
     office.work(Worker(office.with_(workspace=ours)))
     assert office.now(request).state is State.REFUSED
     assert office.now(request).result == Reason("person.other_workspace")

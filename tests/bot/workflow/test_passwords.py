@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from ansible_collections.postroom.email.tests.bot.workflow.office import ALICE, Office
 from ansible_collections.postroom.email.tests.support.passwords import opens
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from postroom_bot.backends.mail import Mail
+from postroom_bot.backends.mail_service import Mail
 from postroom_bot.domain import Action, Change, Request, State
 from postroom_bot.errors import SlackRejected, SlackUnavailable, Unavailable, UserError
 from postroom_bot.store import mailbox_locks

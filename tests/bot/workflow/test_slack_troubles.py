@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.postroom.email.tests.bot.workflow.office import ALICE, NEW, Office, Unready
 from postroom_bot.domain import Action, Change, MessageRef, Request, State
-from postroom_bot.store import duplicates
+from postroom_bot.store import sent_notifications
 from postroom_bot.ui.markup import Message
 from postroom_bot.workflow.worker import Worker
 
@@ -31,7 +31,7 @@ def _settle(office: Office, request: Request, state: State) -> None:
     for _ in range(20):
         office.pass_time(minutes=1)
     assert office.now(request).state is state
-    sent = office.deps.database.read(lambda c: duplicates.sent(c, request.id))
+    sent = office.deps.database.read(lambda c: sent_notifications.sent(c, request.id))
     assert any(kind.startswith(state) for kind in sent)
 
 
@@ -118,7 +118,7 @@ def test_a_bot_without_its_scopes_waits_for_the_operator(office: Office) -> None
 def test_what_slack_does_not_take_for_days_is_left_untold(office: Office) -> None:
     """The bot stops trying to notify people after Slack has failed for several days."""
     request = office.ask()
-    office.submissions.cancel(office.key(), request.id, office.people["alice"].id)
+    office.intake.cancel(office.key(), request.id, office.people["alice"].id)
     with office.slack.down():
         for _ in range(8):
             office.pass_time(days=1)

@@ -8,7 +8,7 @@ import pytest
 from pydantic import SecretStr
 
 from ansible_collections.postroom.email.tests.bot.workflow.office import ALICE, BOB, NEW, Office
-from postroom_bot.backends.mail import Mail
+from postroom_bot.backends.mail_service import Mail
 from postroom_bot.domain import (
     Action,
     ButtonPress,
@@ -21,7 +21,7 @@ from postroom_bot.domain import (
 )
 from postroom_bot.errors import UserError
 from postroom_bot.workflow.lookups import Lookups
-from postroom_bot.workflow.recheck import quorum_met
+from postroom_bot.workflow.quorum import quorum_met
 
 FORWARD = Change(Action.FORWARD_ADD, "team@example.com", destinations=(ALICE,))
 
@@ -80,7 +80,7 @@ def test_a_press_that_is_delivered_twice_is_one_vote(office: Office) -> None:
     press = ("press", request.id, office.people["bob"].id, office.deps.workspace.team)
     more = (True, request.card, office.deps.workspace.app)
     pressed = ButtonPress(*press, *more)
-    assert office.submissions.vote(pressed) == office.submissions.vote(pressed)
+    assert office.intake.vote(pressed) == office.intake.vote(pressed)
     assert len(office.votes(request)) == 1
 
 
@@ -96,7 +96,7 @@ def test_a_button_of_another_message_does_nothing(office: Office) -> None:
     press = ("press", "R-2222", office.people["bob"].id, office.deps.workspace.team)
     more = (True, card, office.deps.workspace.app)
     pressed = ButtonPress(*press, *more)
-    assert office.submissions.vote(pressed) == office.submissions.vote(pressed)
+    assert office.intake.vote(pressed) == office.intake.vote(pressed)
     assert office.votes(request) == []
 
 
@@ -107,9 +107,9 @@ def test_a_button_of_another_app_or_workspace_does_nothing(office: Office) -> No
     bob, ours = office.people["bob"].id, office.deps.workspace
     for team, app in ((ours.team, "A0000ELSE"), ("T0000ELSE", ours.app)):
         press = ButtonPress(office.key(), request.id, bob, team, True, request.card, app)
-        office.submissions.vote(press)
+        office.intake.vote(press)
     unknown = ("R-2222", bob, ours.team, True, request.card, ours.app)
-    assert office.submissions.vote(ButtonPress(office.key(), *unknown)).code == "vote.wrong_card"
+    assert office.intake.vote(ButtonPress(office.key(), *unknown)).code == "vote.wrong_card"
     assert office.votes(request) == []
 
 
@@ -154,7 +154,7 @@ def test_an_ended_request_takes_no_votes(office: Office) -> None:
     assert office.vote("carol", request).params["state"] == "done"
     request = office.ask(change=Change(Action.ALIAS_ADD, "later@example.com"))
     office.vote("bob", request)
-    office.submissions.cancel(office.key(), request.id, office.people["alice"].id)
+    office.intake.cancel(office.key(), request.id, office.people["alice"].id)
     office.work()
     assert [vote.state for vote in office.votes(request)] == [VoteState.REFUSED]
     assert "vote.refused" in office.events(request)

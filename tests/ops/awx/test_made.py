@@ -30,8 +30,8 @@ from ansible_collections.postroom.email.tests.ops.awx.stage import (
 from ansible_collections.postroom.email.tests.support import repository
 from ansible_collections.postroom.email.tests.support.playbooks import Run
 from ansible_collections.postroom.email.tests.support.secrets import shown
-from postroom_bot.backends import awx as executors
-from postroom_bot.backends.awx import REQUEST_VARIABLE, variables_for
+from postroom_bot.backends.awx_client import AwxClient
+from postroom_bot.backends.awx_executor import REQUEST_VARIABLE, variables_for
 from postroom_bot.domain import Action, Change
 
 #: Some playbooks, including the bot's. The guide's test creates templates for all of them.
@@ -229,8 +229,8 @@ def test_the_bot_launches_its_templates(
     token = http.post("tokens/", json={}).json()["token"]
     change, launched = WISHES[playbook], template(made, playbook)["id"]
     variables = {REQUEST_VARIABLE: f"of-{playbook}", **variables_for(change, change)}
-    executors.Controller(made.url, SecretStr(token)).check_template(launched, variables)
-    bot = executors.Controller(made.url, (USER, SecretStr(USERS_PASSWORD)))
+    AwxClient(made.url, SecretStr(token)).check_template(launched, variables)
+    bot = AwxClient(made.url, (USER, SecretStr(USERS_PASSWORD)))
     job, ignored = bot.launch(launched, variables)
     assert ignored == frozenset()
     assert made.jobs.jobs[job.id].variables == variables

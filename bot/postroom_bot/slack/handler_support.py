@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Common parts of the handlers: the interaction, the services and the reply."""
+"""Read and reply to interactions: commands, buttons, shortcuts and submitted views."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from postroom_bot.errors import Forbidden, ReasonError, SlackRejected, SlackUnav
 from postroom_bot.ui.markup import Message
 from postroom_bot.ui.reason_texts import reason_text
 from postroom_bot.workflow.dependencies import Dependencies
+from postroom_bot.workflow.intake import Intake
 from postroom_bot.workflow.lookups import Lookups
 from postroom_bot.workflow.passwords import Passwords
-from postroom_bot.workflow.submissions import Submissions
 
 #: Errors whose message is shown to the person.
 EXPECTED = (ReasonError, SlackUnavailable, SlackRejected)
@@ -94,7 +94,7 @@ class Services:
     """
 
     deps: Dependencies
-    submissions: Submissions
+    intake: Intake
     passwords: Passwords
     lookups: Lookups
     mail_host: str
@@ -106,7 +106,7 @@ class Services:
         """
         reason = error.reason if isinstance(error, ReasonError) else Reason("slack.unavailable")
         if isinstance(error, Forbidden):
-            self.submissions.record_denial(interaction.user, interaction.team, action, reason)
+            self.intake.record_turned_away(interaction.user, interaction.team, action, reason)
         return reason_text(reason)
 
 

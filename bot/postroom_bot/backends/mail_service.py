@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Access to the mail service: queries, dry runs and execution of changes, and new passwords.
+"""The mail service as one of the two executors. It also answers queries and sets passwords.
 
 All calls use the client core of the Ansible modules, so the bot and playbooks have the same
 semantics, tolerate the same faults and repair the same lost updates.
@@ -250,7 +250,7 @@ def _plan(client: Client, change: Change) -> tuple[Plan, Principal | None]:
 
 
 def _checked(plan: Plan) -> Plan:
-    """Return a plan, or raise Refused if it has problems that `mail_plans` did not detect."""
+    """Return the plan, or raise Refused if it has problems that `mail_plans` did not detect."""
     if plan.problems:
         raise errors.Refused(" ".join(problem.text for problem in plan.problems))
     return plan

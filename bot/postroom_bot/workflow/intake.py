@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Save requests, votes and cancellations for the handlers.
+"""Take in requests, votes and cancellations: save them for the worker.
 
 Each submission is saved in one short transaction, without calling a service. A repeated delivery
 from Slack has the same key and is ignored. The checks use only the database and the payload; the
@@ -16,11 +16,19 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from functools import partial
 from typing import Any
 
-from postroom_bot.domain import ButtonPress, Change, Reason, Request, State, Vote, VoteState
+from postroom_bot.domain import (
+    ButtonPress,
+    Change,
+    Reason,
+    Request,
+    State,
+    Vote,
+    VoteState,
+    Workspace,
+)
 from postroom_bot.errors import LeaseLost, UserError
-from postroom_bot.store import audit, duplicates, requests, votes
+from postroom_bot.store import audit, deliveries, requests, votes
 from postroom_bot.ui.markup import one_line
-from postroom_bot.workflow.dependencies import Workspace
 from postroom_bot.workflow.end_dates import removal_of
 from postroom_common.database import Connection, Database
 
@@ -38,7 +46,7 @@ class DayOver(UserError):
     """The requested end date has passed."""
 
 
-class Submissions:
+class Intake:
     """A thread-safe service that saves requests, votes and cancellations.
 
     :param wake: a function to call when the worker has something to do
@@ -68,12 +76,12 @@ class Submissions:
         """
         if not self._workspace.has(team):
             elsewhere = Reason("person.elsewhere")
-            self.record_denial(user, team, change.action, elsewhere)
+            self.record_turned_away(user, team, change.action, elsewhere)
             raise UserError(elsewhere)
 
         def work(c: Connection) -> Request | Reason:
             at, last_day = self._clock(), change.last_day
-            again = not duplicates.record_new(c, key, at=at)
+            again = not deliveries.record_new(c, key, at=at)
             if again and (earlier := _earlier(c, change, user)):
                 return earlier
             if last_day is not None and last_day < at.astimezone(self._zone).date():
@@ -99,7 +107,7 @@ class Submissions:
         def work(c: Connection) -> Reason:
             at, request = self._clock(), requests.get(c, press.request_id)
             why = self._why_no_vote(request, press)
-            if not duplicates.record_new(c, press.key, at=at):
+            if not deliveries.record_new(c, press.key, at=at):
                 # Give the same answer to a second delivery.
                 if any(one.voter == press.user for one in votes.of(c, press.request_id)):
                     return Reason("vote.received")
@@ -166,7 +174,7 @@ class Submissions:
             if request is None or (request.requester != user and not operator):
                 return Reason("request.unknown", {"request": request_id})
             cancelled = Reason("request.cancelled", {"request": request.id})
-            first = duplicates.record_new(c, key, at=at)
+            first = deliveries.record_new(c, key, at=at)
             if request.state is State.CANCELLED:
                 return cancelled
             if not first or request.state not in CANCELLABLE or request.may_have_changed:
@@ -201,7 +209,7 @@ class Submissions:
         later = max(last, self._clock().astimezone(self._zone).date()) + EXTENSION
         return self.submit(key, replace(request.change, last_day=later), user, team)
 
-    def record_denial(self, user: str, team: str, doing: str, why: Reason) -> None:
+    def record_turned_away(self, user: str, team: str, doing: str, why: Reason) -> None:
         """Record in the audit that something other than a request was denied.
 
         :param doing: a word for what the person tried to do

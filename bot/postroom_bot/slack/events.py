@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The handlers for the Home tab, and for changes to people's Slack accounts."""
+"""The handlers of Slack's events: a person opens the Home tab, or their account changes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 from slack_bolt import App
 
 from postroom_bot.errors import UserError
-from postroom_bot.slack.handling import Services
-from postroom_bot.store import requests, slack_emails
+from postroom_bot.slack.handler_support import Services
+from postroom_bot.store import requests, slack_email_changes
 from postroom_bot.ui.home import home_tab
 
 
 def register(app: App, services: Services) -> None:
-    """Register the handlers for the Home tab and for changed accounts."""
+    """Register the handlers of both events."""
 
     @app.event("app_home_opened")
     def home_opened(event: dict[str, Any]) -> None:
@@ -29,7 +29,8 @@ def register(app: App, services: Services) -> None:
         services.deps.people.forget(user)
         # Look the person up now, to record when their email address changed. Slack reports changes
         # to all accounts, but most users never use the bot.
-        if services.deps.database.read(lambda c: slack_emails.last_recorded(c, user)) is not None:
+        recorded = services.deps.database.read(lambda c: slack_email_changes.last_recorded(c, user))
+        if recorded is not None:
             services.deps.people.person(user, services.deps.workspace.team, fresh=True)
 
 

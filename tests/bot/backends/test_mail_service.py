@@ -40,12 +40,12 @@ from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support.certificates import OPENSSL, Authority
 from ansible_collections.postroom.email.tests.support.recorder import recording
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from postroom_bot.backends.awx import Controller
+from postroom_bot.backends.awx_client import AwxClient
 from postroom_bot.backends.executor import Outcome
-from postroom_bot.backends.mail import Forward, Mail, translated
+from postroom_bot.backends.mail_service import Forward, Mail, translated
 from postroom_bot.domain import Action, Change, Reason
 from postroom_bot.errors import Rejected, Unavailable
-from postroom_bot.store.change_ledger import definition
+from postroom_bot.store.changes_made import definition
 from postroom_client import errors
 from postroom_client.tenant.declared import Definition
 from postroom_client.tenant.problems import InvalidDefinition, Source
@@ -318,7 +318,7 @@ def test_an_untrusted_certificate_gets_no_request(
                 with suppress(Unavailable):
                     mail.domains()
                 with suppress(Unavailable):
-                    Controller(server.url, SecretStr(TOKEN), **options).job(1)
+                    AwxClient(server.url, SecretStr(TOKEN), **options).job(1)
             assert len(server.requests) == asked
     messages = [record.getMessage() for record in caplog.records]
     assert logging.ERROR in [record.levelno for record in caplog.records]
