@@ -109,8 +109,8 @@ def _part(files: Mapping[str, Arguments], playbook: str) -> Iterator[str]:
     for role in arguments.get("roles", []):
         yield ""
         yield (
-            f"It also takes the variables of the [{role}](../../roles/{role}/README.md), "
-            "under their own names."
+            "The playbook also accepts the variables of the "
+            f"[{role} role](../../roles/{role}/README.md)."
         )
 
 

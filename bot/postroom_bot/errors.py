@@ -4,7 +4,7 @@
 
 BotError
   ReasonError           has a Reason that `ui.reason_texts` renders
-    UserError              the bot refuses an action immediately
+    UserError           the bot refuses an action immediately
       Forbidden         the person lacks permission; the refusal is recorded in the audit
     Rejected            a backend rejects the change; a retry would not help
     Unavailable         a backend can't make the change now; a retry may help

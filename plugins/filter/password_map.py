@@ -38,8 +38,8 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: Lists of passwords, keyed by address. Addresses are normalized as in
-    P(postroom.email.name_key#filter).
+  description: Lists of passwords, keyed by address. Addresses are normalized as by
+    the P(postroom.email.name_key#filter) filter.
   type: dict
 """
 

@@ -234,7 +234,7 @@ stage:
   returned: when it was verified
   type: str
 advice:
-  description: Warnings that the look-ups of an SPF record could not be counted.
+  description: Warnings about SPF records whose DNS look-ups could not be counted.
   returned: when it was verified
   type: list
   elements: str

@@ -114,7 +114,7 @@ def cli() -> None:
 @click.option(
     "--bootstrap", metavar="TENANT", callback=checked(line), help="Create a token for this tenant."
 )
-@click.option("--token-file", type=Path, help="File for the token of --bootstrap.")
+@click.option("--token-file", type=Path, help="File to which --bootstrap writes the token.")
 @option("--faults", metavar="SPEC", read=parse_plan, help="Inject faults.")
 @LOG_FORMAT
 @LOG_LEVEL
@@ -234,8 +234,8 @@ def grant(database: str) -> None:
 @option(
     "--maps",
     type=Path,
-    help="Directory for the maps of domains and mailboxes that Postfix reads. By default, there "
-    "are no maps.",
+    help="Directory for the domain and mailbox maps that Postfix reads. By default, no maps are "
+    "written.",
 )
 @option(
     "--milter",

@@ -95,7 +95,7 @@ class Stage:
         card = here.card_of(here.carol, "new password")
         for approver in (here.bob, here.dora):
             approver.press(card, "request_approve")
-        here.alice.press(here.wait_told(here.alice, "Create it when"), "password_show")
+        here.alice.press(here.wait_told(here.alice, "ready to copy it"), "password_show")
         self._confirm(here.alice)
 
     def have_services_echo(self) -> None:

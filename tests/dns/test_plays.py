@@ -73,11 +73,14 @@ def test_both_ways_give_the_same(parity: parity_runs.Stage, publisher: Publisher
     results = {name: them[-1] for name, them in here.results.items()}
     assert list(results) == [task["name"] for task in play["tasks"]]
     failed = {name for name, result in results.items() if "failure" in result}
-    assert failed == {"Wait in vain", *(name for name in results if name.startswith("Fail "))}
+    assert failed == {
+        "Wait until the timeout",
+        *(name for name in results if name.startswith("Fail ")),
+    }
     for first, again in (("Publish", "Publish again"), ("Withdraw", "Withdraw again")):
         assert results[first]["changed"]
         assert not results[again]["changed"]
-    assert results["Foretell the end"]["changes"] == results["Withdraw"]["changes"]
+    assert results["Predict the withdrawal"]["changes"] == results["Withdraw"]["changes"]
     # Each run sends two updates and leaves no records.
     assert publisher.stage.gate.updates == 4
     assert not any(publisher.stage.held().values())

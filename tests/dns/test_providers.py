@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The `dns` role at each provider, with the collections that contain the providers' modules."""
+"""Test the `dns` role with each DNS provider, using the collection with the provider's modules."""
 
 from __future__ import annotations
 

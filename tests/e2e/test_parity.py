@@ -37,11 +37,11 @@ PASSWORDS = {
 }
 #: Tasks that fail, and tasks that change something.
 OUTCOMES = {
-    "Foretell a whole tenant": (False, True),
-    "Make it": (False, True),
-    "Foretell a change from another tenant": (False, True),
-    "Carry out the plan that was expected": (False, True),
-    "Do a part of it": (True, True),
+    "Predict the changes to a tenant": (False, True),
+    "Create the tenant's objects": (False, True),
+    "Predict a purge": (False, True),
+    "Apply the expected plan": (False, True),
+    "Apply part of a plan": (True, True),
     "Refuse a definition": (True, False),
 }
 Both = tuple[Way, Way]
@@ -144,7 +144,7 @@ def test_results_are_the_same(both: Both) -> None:
         assert here.results[task] == modules.results[task], task
     assert here.shown == modules.shown
     # A loop runs in one process, so its items share a connection.
-    assert len(set(here.told["Go by a proxy of its environment, or not"])) == 1
+    assert len(set(here.told["Use or bypass a proxy in the environment"])) == 1
     # The compared results include failures and successes, with and without changes.
     for task, (failed, changed) in OUTCOMES.items():
         result = here.results[task][0]
@@ -163,15 +163,15 @@ def as_modules(stage: Stage) -> Both:
 @pytest.mark.parametrize(
     ("task", "reason"),
     [
-        ("Be switched off by a variable", "the variable postroom_in_process is off"),
+        ("Run as a module because of a variable", "the variable postroom_in_process is off"),
         ("Run in the background", "it is asynchronous"),
         ("Become another user", "it becomes another user"),
         ("Run on another Python", "its Python is"),
         ("Run on a Python that a shell would find", "its Python is python3, but Ansible's own is"),
         ("Change how Python runs", "environment sets PYTHONWARNINGS"),
         ("Change how a library is loaded", "environment sets LD_LIBRARY_PATH"),
-        ("Set what no shell takes", "environment sets 'not-a-name'"),
-        ("Go to another machine", "its connection is ssh"),
+        ("Set an invalid environment variable", "environment sets 'not-a-name'"),
+        ("Run on another host", "its connection is ssh"),
     ],
 )
 def test_a_module_process_where_one_is_needed(task: str, reason: str, as_modules: Both) -> None:

@@ -64,7 +64,7 @@ def test_upgrade_of_a_host_without_maps(host: MailHost) -> None:
     assert run.status == 0, run.output
     run = host.play(PLAY)
     assert run.status == 0, run.output
-    created = run.output.index("Create the maps")
+    created = run.output.index("Create Postfix's maps")
     assert created < run.output.index("Write the configuration of Postfix")
     owners = host.host.run("stat", "--format=%U:%G %a", MAPS, f"{MAPS}/domains.lmdb")
     assert owners == "postroom-mail:postfix 750\npostroom-mail:postfix 640\n"

@@ -219,7 +219,7 @@ def test_the_daemon_starts_without_its_database(
         (["--database=x.sqlite3"], "needs PostgreSQL"),
         (["--database=postgresql://u:p@h/x"], "can see the password"),
         (["--srs-secret=/nonexistent"], "/nonexistent can't be read"),
-        (["--srs-secret=/dev/null"], "one secret on each line"),
+        (["--srs-secret=/dev/null"], "one secret per line"),
         (["--mail-dir=/dev/null/x"], "/dev/null/x can't be used"),
         (["--milter=/nowhere/milter"], "can't listen on /nowhere/milter"),
         (["--status=localhost:1"], "ADDRESS:PORT"),

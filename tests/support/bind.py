@@ -57,8 +57,8 @@ def new_key(name: str, algorithm: str = "hmac-sha256") -> TsigKey:
 class Zone:
     """A zone for which a server is authoritative.
 
-    :param text: the lines of a zone file. If they contain no SOA record, an SOA record and ``ns1``,
-        a name server with the server's address, are added
+    :param text: the lines of a zone file. If they contain no SOA record, one is added, together
+        with the name server ``ns1``, which has the server's address
     :param policy: the rules of BIND's ``update-policy``, such as
         ``grant "mail" subdomain _domainkey.example.com. TXT;``. None lets every key change anything
     :param signed: whether BIND signs the zone with DNSSEC, using keys that BIND generates

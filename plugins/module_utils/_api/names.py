@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Names of domains and email addresses, normalized for comparison and displayed as spelled.
+"""Domain names and email addresses, normalized for comparison but displayed as entered.
 
 Names compare equal if they differ only in case or if their domains have the same A-labels (IDNA
 2008). ``parse_domain`` and ``parse_address`` strictly validate user input. ``read_name`` accepts

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""LMDB files that are changed while Postfix reads them as ``lmdb:DIRECTORY/NAME``.
+"""LMDB files that can be updated while Postfix uses them as ``lmdb:DIRECTORY/NAME``.
 
 Postfix disables LMDB's own locking. Instead, each lookup holds a shared ``fcntl`` lock on the file,
 and each change holds an exclusive lock. Files are changed in place, because Postfix processes that

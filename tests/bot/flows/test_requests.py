@@ -92,7 +92,7 @@ def test_the_password_of_another_person(flow: Deployment) -> None:
     card = here.slack.wait_for_message(here.approvals, f"new password for `{ALICE}`")
     number = number_of(card.text)
     flow.approve(card, here.carol, here.dora)
-    offer = here.wait_told(here.alice, number, "Create it when")
+    offer = here.wait_told(here.alice, number, "when you are ready to copy it")
     here.alice.press(offer, "password_show")
     here.alice.submit(here.window(here.alice, "password_confirm"))
     shown = here.window(here.alice, "password_shown")

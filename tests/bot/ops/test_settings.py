@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The sources of settings, and errors in settings, which are reported together, without values."""
+"""Where settings come from, and how errors in them are reported: together, without values."""
 
 from __future__ import annotations
 

@@ -91,8 +91,8 @@ def test_the_owner_makes_what_was_approved_for_another(office: Office) -> None:
     """Only the mailbox's owner can create a password that was requested by another person."""
     request = _approved(office)
     assert request.quorum[0].approvals == 2
-    assert "Create it when" in office.told("erin")[-1]
-    assert not any("Create it when" in told for told in office.told("alice"))
+    assert "when you are ready to copy it" in office.told("erin")[-1]
+    assert not any("when you are ready to copy it" in told for told in office.told("alice"))
     erin, team = office.people["erin"].id, office.deps.workspace.team
     assert office.passwords.offer(erin, team, request_id=request.id) == ERIN
     with pytest.raises(NeedsApproval, match=r"password\.needs_approval"):
@@ -192,7 +192,7 @@ def test_a_password_that_was_not_shown_can_be_made_again(
     assert office.now(request).state is State.APPROVED
     assert "request.done" not in office.events(request)
     assert office.slack.messages(office.channels["audit"]) == []
-    offers = [told for told in office.told("erin") if "Create it when" in told]
+    offers = [told for told in office.told("erin") if "when you are ready to copy it" in told]
     assert ["previous one" in offer for offer in offers] == [False, True]
     assert office.lookups.status(office.people["alice"].id)[0].state is State.FAILED
     assert "previous one" in office.told("alice")[-1]

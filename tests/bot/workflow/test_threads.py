@@ -23,7 +23,7 @@ from postroom_common.database import Database, DatabaseError
 
 
 class _Now(Clock):
-    """A clock that shows the real time, because threads wait in real time."""
+    """A clock that follows real instead of simulated time, because threads wait in real time."""
 
     def __call__(self) -> datetime:
         """Return the current time."""

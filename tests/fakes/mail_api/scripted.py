@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Responses of mail APIs and proxies, and scripted exchanges with a server."""
+"""Responses from mail APIs and proxies, and scripted exchanges with a server."""
 
 from __future__ import annotations
 

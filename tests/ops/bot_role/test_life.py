@@ -88,7 +88,7 @@ def stage_a_secret() -> Path:
 
 
 def test_an_installed_bot_works(host: Host) -> None:
-    """An installed bot is ready, and a Slack command changes the mail service and the audit."""
+    """An installed bot is ready, and a Slack command updates the mail service and the audit log."""
     assert host.result["action"] == "started"
     assert host.result["version"] == host.wheels.version
     assert host.result["ready"]["ready"] is True

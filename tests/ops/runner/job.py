@@ -69,9 +69,9 @@ class Job:
 
     :param playbook: the playbook's path in the project
     :param variables: the survey's answers and the job template's variables
-    :param files: additional files of the project, by name
+    :param files: additional project files, keyed by name
     :param environment: environment variables from another credential
-    :param inventory: `json` for AWX's inventory script, or `source` for the project's source
+    :param inventory: `json` for AWX's inventory script, or `source` for the project's own source
     """
 
     playbook: str

@@ -199,7 +199,7 @@ class _Converter:
         for key_node, value_node in value:
             key = key_node.value
             if key_node.id != "scalar":
-                raise Malformed("A key must be a string. Write it as a word.", _line(key_node))
+                raise Malformed("A key must be a string, not a list or a mapping.", _line(key_node))
             if key in data:
                 first = next(_line(each) for each, _value in value if each.value == key)
                 raise RepeatedKey(key, _line(key_node), first)

@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The reasons for changes, and the problems of definitions and plans with their places.
+"""The types for reasons for changes, and for problems in definitions and plans.
 
 The texts are imported only where they are used, because most tasks for one object don't need them.
 """

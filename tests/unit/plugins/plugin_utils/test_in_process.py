@@ -239,7 +239,7 @@ class Screen:
 
 
 def test_a_terminal_has_one_line_that_is_cleared_at_the_end() -> None:
-    """A terminal shows one line that is rewritten and finally cleared."""
+    """On a terminal, progress is shown on one line, which is updated and cleared at the end."""
     screen = Screen(is_terminal=True)
     screen.go_on(30.0, 1, 10_001)
     screen.go_on(2.0, 3, 10_001)
