@@ -222,7 +222,7 @@ def _coverage(file: Path) -> dict[str, str]:
 
 
 def unmeasured(root: Path, file: Path) -> list[str]:
-    """Return the products' files that have no coverage data, because no process imported them."""
+    """Return the products' files without coverage data, because no process imported them."""
     measured = json.loads(file.read_text("utf-8"))["files"]
     return [
         name

@@ -70,7 +70,7 @@ SABOTAGES = {
     ),
     "self-approval": Sabotage(
         "a requester's own approval does not count",
-        "bot/postroom_bot/workflow/quorum.py",
+        "bot/postroom_bot/policy/engine.py",
         "return voter.user == request.requester or same_mailbox",
         "return same_mailbox and voter.user != request.requester",
         ("tests/bot/workflow",),

@@ -10,7 +10,7 @@ The code has a separate term for each kind of negative answer:
 - denied: by the policy (Verdict.DENY, which refuses the request) or by an approver (State.DENIED)
 - refused: a request that the bot stops, or a vote that does not count
 - rejected: by the mail service, AWX or Slack (errors.Rejected, errors.SlackRejected)
-- forbidden: what the person has no permission for (errors.Forbidden)
+- forbidden: an action that the person is not allowed to take (errors.Forbidden)
 - turned away: a vote or a query that is not accepted and is recorded only in the audit
 """
 
@@ -150,7 +150,7 @@ class Change:
     justification: str = ""
 
     def end_of_last_day(self, zone: tzinfo) -> datetime | None:
-        """Return when the last day ends in a time zone, or None if there is no last day."""
+        """Return the end of the last day in a time zone, or None if the change is permanent."""
         if self.last_day is None:
             return None
         return datetime.combine(self.last_day + timedelta(days=1), time(), zone)

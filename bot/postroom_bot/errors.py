@@ -16,6 +16,8 @@ BotError
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from postroom_bot.domain import Reason
@@ -106,3 +108,16 @@ class LeaseLost(BotError):
 
 class StartError(BotError):
     """The bot can't start. The message is for the operator."""
+
+
+@contextmanager
+def user_error_if_unavailable() -> Iterator[None]:
+    """Convert a service's errors to UserError, omitting their cause, while a person is waiting."""
+    try:
+        yield
+    except Unavailable as error:
+        raise UserError(error.reason_without_retry) from None
+    except Rejected as rejection:
+        raise UserError(rejection.reason) from None
+    except (SlackUnavailable, SlackRejected):
+        raise UserError("slack.unavailable") from None

@@ -43,7 +43,7 @@ class Schema:
             database.write(self._upgrade)
 
     def is_empty(self, database: Database) -> bool:
-        """Return whether a database has no tables yet."""
+        """Return whether a database is still without tables."""
         return database.read(lambda connection: not inspect(connection).get_table_names())
 
     def check(self, database: Database) -> None:

@@ -11,7 +11,7 @@ version_added: 0.2.0
 description:
   - Returns the given variables in the form that the playbook expects.
   - For an unanswered question, an AWX survey sends an empty string or V(null). The variable is then
-    set to its default, or omitted if it has no default.
+    set to its default, or omitted if it lacks a default.
   - Use M(ansible.builtin.validate_argument_spec) to validate the result. This filter only checks
     that strings and paths are strings.
 author:

@@ -198,7 +198,7 @@ def run_and_exit(module: Any, ensure: Ensure, get_transport: Callable[[Params], 
     for warning in result.pop("warnings"):
         # ansible-core 2.19 and newer don't remove secrets from warnings.
         module.warn(remove_secrets(warning, module.no_log_values))
-    if not module._diff:  # noqa: SLF001 - Ansible has no public name for it
+    if not module._diff:  # noqa: SLF001 - Ansible lacks a public name for it
         del result["diff"]
     module.exit_json(**result)
 

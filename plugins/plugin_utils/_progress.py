@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable
 
-#: Evaluated when Ansible imports this file, because its workers have no terminal.
+#: Evaluated when Ansible imports this file, because its workers lack a terminal.
 IS_TERMINAL = sys.stdout.isatty()
 
 _INITIAL_DELAY = 2.0

@@ -73,7 +73,7 @@ def module_output(arguments: Mapping[str, Any], run: Callable[[], None]) -> str:
     """
     names = ("_ANSIBLE_ARGS", "_ANSIBLE_PROFILE", "_PARSED_MODULE_ARGS")
     before = {name: getattr(basic, name) for name in names if hasattr(basic, name)}
-    # A module process has no warnings from earlier tasks.
+    # A module process starts without the warnings of earlier tasks.
     collected = (warnings._global_warnings, warnings._global_deprecations)  # noqa: SLF001
     for messages in collected:
         messages.clear()

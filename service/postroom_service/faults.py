@@ -158,7 +158,7 @@ class Faults:
 async def _break_off(messages: list[Message], receive: Receive, send: Send) -> None:
     """Send the headers and half of the body, then close the connection.
 
-    If there are no messages, reset the connection.
+    If `messages` is empty, reset the connection.
     """
     # ASGI can't close a connection, but `receive` is a method of the uvicorn object that can.
     transport: asyncio.Transport = receive.__self__.transport  # type: ignore[attr-defined]

@@ -64,7 +64,7 @@ class Verifier:
     """A verifier of domains, which looks for their DKIM records in DNS.
 
     :param resolvers: the address and port of each resolver; None for the system's resolvers
-    :raises VerificationError: if the system has no resolvers configured
+    :raises VerificationError: if resolvers are not configured on the system
     """
 
     def __init__(self, database: Database, resolvers: list[tuple[str, int]] | None) -> None:

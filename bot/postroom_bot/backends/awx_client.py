@@ -158,7 +158,7 @@ class AwxClient:
 
 
 class _NotThere(Unavailable):
-    """AWX responded with 404: the resource does not exist, or the login has no access to it."""
+    """AWX responded with 404: the resource does not exist, or the login can't access it."""
 
 
 def _job(response: Mapping[str, Any]) -> Job:

@@ -9,13 +9,23 @@ the same evaluation, so they can't contradict each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import combinations
 from typing import NamedTuple
 
 from postroom_bot.addresses import InvalidAddress, address, domain_of, local_of
-from postroom_bot.domain import Action, Change, Decision, Person, Quorum, Reason, Verdict
+from postroom_bot.domain import (
+    Action,
+    Change,
+    Decision,
+    Person,
+    Quorum,
+    Reason,
+    Request,
+    Verdict,
+)
 from postroom_bot.policy.model import Policy, Rule
 from postroom_bot.policy.protected_names import is_reserved, is_sensitive
 
@@ -141,6 +151,35 @@ def raised_quorum(policy: Policy, quorum: tuple[Quorum, ...]) -> tuple[Quorum, .
     first, *others = quorum or (Quorum(policy.approvers, 0),)
     missing = max(0, FLOOR - sum(one.approvals for one in quorum))
     return (first._replace(approvals=first.approvals + missing), *others)
+
+
+def quorum_met(quorum: Sequence[Quorum], voters: Iterable[Collection[str]]) -> bool:
+    """Return whether approvals meet a quorum. Each approval counts for only one group.
+
+    By Hall's theorem, the approvals meet the quorum if no subset of its groups needs more approvals
+    than the members of these groups have given.
+
+    :param voters: the groups of each voter
+    """
+    members = [frozenset(groups) for groups in voters]
+    for size in range(1, len(quorum) + 1):
+        for chosen in combinations(quorum, size):
+            names = {one.group for one in chosen}
+            have = sum(1 for groups in members if groups & names)
+            if have < sum(one.approvals for one in chosen):
+                return False
+    return True
+
+
+def groups_of(request: Request, voter: Person) -> frozenset[str]:
+    """Return the quorum's groups to which the voter belongs."""
+    return voter.groups & {one.group for one in request.quorum}
+
+
+def is_own(request: Request, voter: Person) -> bool:
+    """Return whether the voter has the requester's Slack id or mailbox."""
+    same_mailbox = voter.mailbox is not None and voter.mailbox == request.requester_mailbox
+    return voter.user == request.requester or same_mailbox
 
 
 def _controls(policy: Policy, case: Case) -> Iterator[tuple[str, str, Reason | None]]:

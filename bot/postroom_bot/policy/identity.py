@@ -55,7 +55,7 @@ def obstacle_of(profile: Profile, team: str) -> Reason | None:
 
 
 def email_of(profile: Profile) -> str | None:
-    """Return a profile's normalized email address, or None if the profile has no valid address."""
+    """Return the normalized email address of a profile, or None if it is missing or invalid."""
     about = profile.get("profile") or {}
     try:
         return address(str(about.get("email") or ""))

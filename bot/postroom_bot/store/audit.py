@@ -117,7 +117,7 @@ def append(
     """Append a row. Call this last in a transaction, because all other writers wait until it ends.
 
     :param data: JSON data
-    :raises ValueError: if `at` has no time zone, or a key looks like the name of a secret
+    :raises ValueError: if `at` lacks a time zone, or a key looks like the name of a secret
     """
     details = dict(data or {})
     _refuse_secrets(details)

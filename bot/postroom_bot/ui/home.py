@@ -61,7 +61,7 @@ def home_tab(
 
 
 def _remainder(requests: Sequence[Request], none: str) -> list[Block]:
-    """Return the text `none` if there are no requests, or else the number of omitted requests."""
+    """Return the number of omitted requests, or the text `none` if the list is empty."""
     if not requests:
         return [section(none)]
     more = len(requests) - _MAX_REQUESTS

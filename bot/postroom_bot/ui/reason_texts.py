@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The text of each reason code. No text reveals anything about other people's mailboxes.
+"""The text of each reason code and state, which reveals nothing about other people's mailboxes.
 
 By default, a parameter is formatted as code in backticks, and a list as "`a`, `b` and `c`". A
 format after a colon selects another form: `n` for a number, `bare` for no backticks, `or` for a
@@ -17,12 +17,34 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from postroom_bot.domain import Reason
-from postroom_bot.ui import markup, state_texts
+from postroom_bot.domain import Reason, State
+from postroom_bot.ui import markup
 
 _MAX_SENTENCE = 1000
 _ASK_APPROVERS = "Ask {approvers} to add your mailbox to the policy."
 
+#: The state of a request, as the predicate of a sentence.
+PREDICATES: Mapping[str, str] = {
+    State.NEW: "has not been evaluated yet",
+    State.PENDING: "is waiting for approval",
+    State.APPROVED: "is already approved",
+    State.EXECUTING: "is already being executed",
+    State.DONE: "is already done",
+    State.FAILED: "has failed",
+    State.REFUSED: "was stopped",
+    State.DENIED: "was denied",
+    State.EXPIRED: "has expired",
+    State.CANCELLED: "was cancelled",
+}
+#: The state of a request that has ended, as the beginning of its status.
+ENDED: Mapping[str, str] = {
+    State.DONE: "Done",
+    State.FAILED: "Failed",
+    State.REFUSED: "Stopped",
+    State.DENIED: "Denied",
+    State.EXPIRED: "Expired",
+    State.CANCELLED: "Cancelled",
+}
 #: The text of each reason code.
 TEXTS: Mapping[str, str] = MappingProxyType(
     {
@@ -213,7 +235,7 @@ _FORMS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
         "or": lambda names: " or ".join(map(markup.code, names)),
         "sentence": lambda text: markup.escape(markup.one_line(str(text), _MAX_SENTENCE)),
         "time": lambda at: markup.time(datetime.fromisoformat(at)),
-        "state": state_texts.PREDICATES.__getitem__,
+        "state": PREDICATES.__getitem__,
         "quorum": lambda quorum: markup.enumerate_items(
             [f"{markup.count(n, 'approval')} from {markup.code(group)}" for group, n in quorum]
         ),

@@ -22,8 +22,7 @@ from postroom_bot.ui.markup import (
 )
 from postroom_bot.ui.markup import time as time_text
 from postroom_bot.ui.parser import COMMAND
-from postroom_bot.ui.reason_texts import reason_text
-from postroom_bot.ui.state_texts import ENDED
+from postroom_bot.ui.reason_texts import ENDED, reason_text
 
 # The action ids of buttons whose value is a request's id.
 REQUEST_APPROVE = "request_approve"
@@ -133,7 +132,7 @@ def status_text(request: Request, votes: Sequence[Vote] = ()) -> str:
 
 
 def end_text(request: Request) -> str:
-    """Return a sentence that says when the alias or forwarding ends, or "" if it doesn't end."""
+    """Return a sentence with the end of the alias or forwarding, or "" for a permanent one."""
     what = "alias" if request.change.action is Action.ALIAS_ADD else "forwarding"
     return f" The {what} ends {time_text(request.removal_at)}." if request.removal_at else ""
 

@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 
@@ -13,6 +14,7 @@ from postroom_bot.backends.executor import Executor
 from postroom_bot.backends.mail_service import Mail
 from postroom_bot.backends.slack_api import SlackApi
 from postroom_bot.domain import Workspace
+from postroom_bot.errors import UserError
 from postroom_bot.ops.metrics import Metrics
 from postroom_bot.policy.model import Policy
 from postroom_bot.workflow.people import People
@@ -56,3 +58,16 @@ class Dependencies:
     wake: threading.Event = field(default_factory=threading.Event)
     stopping: threading.Event = field(default_factory=threading.Event)
     turns: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(MAX_WAITING))
+
+    @contextmanager
+    def in_turn(self) -> Iterator[None]:
+        """Limit how many users can wait for the mail service at the same time.
+
+        :raises UserError: if too many people are waiting
+        """
+        if not self.turns.acquire(blocking=False):
+            raise UserError("mail.overloaded")
+        try:
+            yield
+        finally:
+            self.turns.release()

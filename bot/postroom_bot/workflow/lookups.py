@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 from postroom_bot.backends.mail_service import DnsRecords, Forward
 from postroom_bot.domain import Request
-from postroom_bot.errors import Forbidden, UserError
+from postroom_bot.errors import Forbidden, UserError, user_error_if_unavailable
 from postroom_bot.store import requests
-from postroom_bot.workflow.calls_while_waiting import in_turn, user_error_if_unavailable
 from postroom_bot.workflow.dependencies import Dependencies
 from postroom_bot.workflow.evaluate import is_approver
 
@@ -53,7 +52,7 @@ class Lookups:
                 raise UserError(person.mailbox_obstacle or "mailbox.unknown")
             if wanted != person.mailbox and not is_approver(self._deps.policy(), person):
                 raise Forbidden("mailbox.private")
-            with in_turn(self._deps):
+            with self._deps.in_turn():
                 found = self._deps.mail.aliases(wanted)
         if found is None:
             raise UserError("mailbox.missing", mailbox=wanted)
@@ -63,7 +62,7 @@ class Lookups:
         """Return all forwarders for an approver, or else only those to the person's own mailbox."""
         with user_error_if_unavailable():
             person = self._deps.people.caller(user, team, self._deps.workspace)
-            with in_turn(self._deps):
+            with self._deps.in_turn():
                 found = self._deps.mail.forwarders()
         if is_approver(self._deps.policy(), person):
             return found
@@ -73,5 +72,5 @@ class Lookups:
         """Return the DNS records to publish for a domain. Anyone may see these public records."""
         with user_error_if_unavailable():
             self._deps.people.caller(user, team, self._deps.workspace)
-            with in_turn(self._deps):
+            with self._deps.in_turn():
                 return self._deps.mail.dns(domain)

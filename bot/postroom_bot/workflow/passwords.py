@@ -26,9 +26,9 @@ from postroom_bot.errors import (
     SlackUnavailable,
     Unavailable,
     UserError,
+    user_error_if_unavailable,
 )
 from postroom_bot.store import audit, deliveries, requests, sent_notifications
-from postroom_bot.workflow.calls_while_waiting import in_turn, user_error_if_unavailable
 from postroom_bot.workflow.dependencies import Dependencies
 from postroom_bot.workflow.evaluate import current_decision, decision_fields, with_own_mailbox
 from postroom_bot.workflow.leased_request import LeasedRequest, claim, new_lease_holder
@@ -85,7 +85,7 @@ class Passwords:
         :raises UserError: if the password may not be created, or a service is unavailable
         """
         deps = self._deps
-        with user_error_if_unavailable(), in_turn(deps):
+        with user_error_if_unavailable(), deps.in_turn():
             person = deps.people.caller(user, team, deps.workspace, fresh=True)
             if request_id is not None:
                 found = deps.database.read(lambda c: requests.get(c, request_id))
@@ -115,7 +115,7 @@ class Passwords:
         """
         try:
             with user_error_if_unavailable():
-                with in_turn(self._deps):
+                with self._deps.in_turn():
                     person = self._deps.people.caller(user, team, self._deps.workspace, fresh=True)
                     if person.mailbox != mailbox:
                         raise Forbidden("password.not_yours")
@@ -124,7 +124,7 @@ class Passwords:
                     else:
                         leased = self._begin_approved(key, person, request_id)
                 try:
-                    with in_turn(self._deps):
+                    with self._deps.in_turn():
                         if request_id is not None:
                             # Recheck everything that led to the approval.
                             self._approved(leased.request, person)

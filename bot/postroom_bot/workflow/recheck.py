@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from postroom_bot.domain import END_OF_CHANGE, Reason, Verdict, Vote
+from postroom_bot.policy.engine import groups_of, is_own, quorum_met
 from postroom_bot.workflow.evaluate import current_decision
 from postroom_bot.workflow.leased_request import LeasedRequest
-from postroom_bot.workflow.quorum import groups_of, is_own, quorum_met
 
 
 def why_stopped(leased: LeasedRequest, approvals: Sequence[Vote]) -> Reason | None:

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from postroom_bot.domain import Person, Reason, Request, State, Vote, VoteState
 from postroom_bot.errors import SlackRejected
+from postroom_bot.policy.engine import groups_of, is_own, quorum_met
 from postroom_bot.store import votes
 from postroom_bot.ui.markup import Message
 from postroom_bot.ui.reason_texts import reason_text
 from postroom_bot.workflow.leased_request import LeasedRequest
-from postroom_bot.workflow.quorum import groups_of, is_own, quorum_met
 from postroom_bot.workflow.recheck import why_stopped
 from postroom_common.database import Connection
 

@@ -3,8 +3,8 @@
 """The worker's threads, each of which leases one due request at a time and processes it.
 
 A request is due when it is created, after each vote or cancellation, at its deadlines, and when a
-failed step is to be retried. If a process crashes, its leases expire, and other workers repeat the
-interrupted steps, which are idempotent.
+failed step is due for a retry. If a process crashes, its leases expire, and other workers repeat
+the interrupted steps, which are idempotent.
 """
 
 from __future__ import annotations

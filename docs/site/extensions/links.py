@@ -48,7 +48,7 @@ def file_of(page: str) -> str:
 
 
 def place_of(file: str, pages: set[str]) -> tuple[str, str] | None:
-    """Return a repository file's page and anchor, or None if the file has no page."""
+    """Return a repository file's page and anchor, or None if the site lacks a page for it."""
     if plugin := _PLUGIN.fullmatch(file):
         return f"plugins/{plugin['name']}_{plugin['kind']}", ""
     if playbook := _PLAYBOOK.fullmatch(file):
@@ -57,7 +57,7 @@ def place_of(file: str, pages: set[str]) -> tuple[str, str] | None:
 
 
 def _resolve_files(app: Sphinx, document: nodes.document) -> None:
-    """Resolve a page's links to other pages, or to GitHub if the target file has no page."""
+    """Resolve a page's links to other pages, or to GitHub for files without a page."""
     here = posixpath.dirname(file_of(app.env.docname))
     for link in list(document.findall(pending_xref)):
         if link["reftype"] != "myst" or link.get("refdomain") == "doc":

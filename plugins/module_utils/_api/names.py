@@ -157,7 +157,7 @@ def read_name(text: str) -> Name:
 def glob_key(pattern: str) -> str:
     """Return a shell-style pattern, normalized like the keys it is matched against."""
     local, at, domain = pattern.strip().rpartition("@")
-    # Convert each label separately, because a label with a wildcard has no A-label.
+    # Convert each label separately, because a wildcard can't be converted to an A-label.
     labels = (_ascii_domain(label) or label.lower() for label in domain.split("."))
     return local.lower() + at + ".".join(labels)
 

@@ -136,7 +136,7 @@ class Accounts:
         """Return the destinations of mail to an address, following forwarders.
 
         :param relays: whether mail to addresses at other services is accepted
-        :raises Undeliverable: if the address is invalid or has no destination
+        :raises Undeliverable: if the address is invalid or lacks a destination
         """
         wanted = names.any_name(address)
         if wanted is None or "@" not in wanted:

@@ -155,7 +155,7 @@ class Milter:
     async def check_database(self) -> str | None:
         """Return the SMTP reply that refuses all connections, or None.
 
-        Without this check, Postfix would tell clients that their password is wrong while the
+        Without this check, Postfix would report a wrong password to clients while the
         database is down.
         """
         try:

@@ -92,7 +92,7 @@ class Views:
     async def uids(self, node: str | None) -> set[str]:
         """Return the uids of the mailboxes on a node, or of all mailboxes if the node is None.
 
-        The result includes mailboxes that are on unverified domains, have no placement, or are
+        The result includes mailboxes that are on unverified domains, are not placed, or are
         being moved to the node.
         """
         return {uid for (uid,) in await self._rows(_UIDS, node=node)}

@@ -26,7 +26,7 @@ KICK_TIMEOUT = 20.0
 MAX_KICKS, MAX_REMOVALS = 4, 2
 REMOVE_ATTEMPTS = 3
 REMOVE_DELAY = 1.0
-#: The exit status of doveadm kick if there is no session to end.
+#: The exit status of doveadm kick if all sessions have already ended.
 NO_SESSION = 68
 
 #: A folder that is set aside is named after its uid, this separator and the date, and is kept for

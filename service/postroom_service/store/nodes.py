@@ -109,7 +109,7 @@ def set_closed(connection: Connection, name: str, *, closed: bool) -> bool:
 
 
 def remove(connection: Connection, name: str) -> None:
-    """Remove a node, which must have no mailboxes."""
+    """Remove a node, which must not hold mailboxes."""
     _check_node(connection, name)
     try:
         connection.execute(_REMOVE, {"name": name})

@@ -20,8 +20,8 @@ from postroom_bot.domain import (
     VoteState,
 )
 from postroom_bot.errors import UserError
+from postroom_bot.policy.engine import quorum_met
 from postroom_bot.workflow.lookups import Lookups
-from postroom_bot.workflow.quorum import quorum_met
 
 FORWARD = Change(Action.FORWARD_ADD, "team@example.com", destinations=(ALICE,))
 

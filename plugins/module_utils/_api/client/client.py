@@ -5,7 +5,7 @@
 """A client for the mail API that retries requests and verifies writes.
 
 If the outcome of a write is unknown, the client sends a GET before it repeats the write. PATCH
-replaces whole lists and the API has no ETag. Edits are therefore applied to a fresh copy and
+replaces whole lists and the API lacks ETags. Edits are therefore applied to a fresh copy and
 verified after a delay, in case another client overwrote them.
 """
 

@@ -100,7 +100,7 @@ class _Connection:
         self.close = http.close
         is_client = hasattr(http, "send")
         self.handle = partial(http.send, stream=True) if is_client else http.handle_request
-        # httpx has no option for the network backend.
+        # httpx lacks an option for the network backend.
         transports = (http._transport, *http._mounts.values()) if is_client else (http,)  # noqa: SLF001
         for transport in transports:
             pool: Any = getattr(transport, "_pool", None)

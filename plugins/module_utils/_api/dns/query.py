@@ -79,7 +79,7 @@ class Answer(NamedTuple):
     :param values: the MX or TXT records, possibly none
     :param texts: the text of TXT records, the host of MX and NS records, the primary server of SOA
         records, or addresses
-    :param ttl: the TTL in seconds, or None if there are no records
+    :param ttl: the TTL in seconds, or None without records
     :param redirection: the name's redirection, or None; if set, ``values`` are those of its target
     :param rcode: the response code, such as ``NXDOMAIN``, or an empty string if there was no
         response
@@ -167,7 +167,7 @@ def _exchange(server: Server, message: Message, timeout: float) -> Message:
 
     :raises OSError: if the server can't be reached
     :raises ValueError: if the server's address is unknown
-    :raises dns.exception.DNSException: if there was no answer, or it is invalid
+    :raises dns.exception.DNSException: if the answer is missing or invalid
     """
     for part in _ATTEMPTS:
         expiration = time.time() + timeout * part

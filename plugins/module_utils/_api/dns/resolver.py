@@ -217,7 +217,7 @@ def _zone_of(name: str, resolvers: Resolvers) -> tuple[str, str]:
                 "Set the option nameservers, or set other servers in the option resolvers.",
             )
         if found.texts and found.alias is None:
-            # An unregistered domain has no zone of its own. The zone that was found is the
+            # An unregistered domain lacks a zone of its own. The zone that was found is the
             # registry's.
             if "." not in candidate and not exists:
                 break

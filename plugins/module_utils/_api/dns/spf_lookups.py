@@ -22,7 +22,7 @@ from .messages import join_words
 from .spf import Spf, Term, folded, is_spf, parse
 
 #: A function that looks up a name and a type (``TXT``, ``MX`` or ``A``) and follows aliases. It
-#: returns texts, host names or addresses, possibly none, or None if there was no reliable answer.
+#: returns texts, host names or addresses, possibly none, or None without a reliable answer.
 # Optional, because pylint takes | for arithmetic.
 Ask = Callable[[str, str], Optional[tuple[str, ...]]]  # noqa: UP045
 

@@ -170,7 +170,7 @@ class UpdateServer:
         :raises ZoneChanged: if a record set has changed; nothing was written
         :raises KeyRefused: if the server did not accept the key; nothing was written
         :raises UpdateRefused: if the zone or name may not be changed; nothing was written
-        :raises NoAnswer: if there was no valid response; the update may have been applied
+        :raises NoAnswer: if a valid response is missing; the update may have been applied
         :raises NameServerError: if the server failed or was not reached; nothing was written
         """
         message = dns.update.UpdateMessage(f"{zone}.")

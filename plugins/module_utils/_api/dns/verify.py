@@ -91,7 +91,7 @@ class Verification(NamedTuple):
     :param verdicts: one verdict for each record, in the service's order
     :param advice: warnings about records that match
     :param current: the record set of each name and type, with the values from all servers that
-        answered. It has no values if only a wildcard matches, and is None if no server answered.
+        answered. Its values are empty if only a wildcard matches. It is None if no server answered.
     :param aliases: the targets of CNAME and DNAME records, keyed by name
     """
 

@@ -52,7 +52,7 @@ class Expiry:
 
 
 def parse_expiry(value: object) -> Expiry:
-    """Parse a date, which stands for the end of that day in UTC, or a time with a zone.
+    """Parse a date, which means the end of that day in UTC, or a time with a zone.
 
     :raises InvalidValue: if the value is neither a date nor a time with a zone
     """

@@ -29,7 +29,7 @@ def export(
 ) -> tuple[dict[str, Any], list[str]]:
     """Return a definition of principals, and a warning for each that it does not include.
 
-    :param kinds: the kinds to declare; the definition has no sections for others
+    :param kinds: the kinds to declare; the definition omits the sections of other kinds
     :return: the definition as sorted plain data with the original spelling of names, and warnings
         about objects and aliases that can't be declared
     """
