@@ -126,7 +126,7 @@ class ListForwards:
 
 @dataclass(frozen=True, slots=True)
 class Password:
-    """Offer a new password for a mailbox, or for the person's own mailbox if none is given."""
+    """Offer a new password for the given mailbox, or for the person's own mailbox."""
 
     mailbox: str | None = None
 

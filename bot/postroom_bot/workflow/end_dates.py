@@ -17,7 +17,7 @@ from postroom_common.database import Connection
 
 
 def current_end(deps: Dependencies, change: Change) -> date | None:
-    """Return the last day of an existing alias or of existing destinations, or None."""
+    """Return the last day of an existing alias or forwarder, or None if it has no end date."""
     if change.action is Action.FORWARD_ADD:
         added = deps.database.read(lambda c: requests.destinations_of(c, change.target))
         ends = [added[one].change.last_day if one in added else None for one in change.destinations]

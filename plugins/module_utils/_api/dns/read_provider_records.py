@@ -79,7 +79,7 @@ def read_record_sets(
         given = next((item[key] for key in _NAMES if isinstance(item.get(key), str)), "")
         name, kind = given.rstrip(".").lower(), str(item.get("type", "")).upper()
         if not name:
-            raise InvalidInput(f"{place}: name is missing. Set the name in full.")
+            raise InvalidInput(f"{place}: name is missing. Set it to the record's full name.")
         if not kind:
             raise InvalidInput(f"{name}: type is missing. Set MX, TXT or another type.")
         if kind not in ("MX", "TXT", "CNAME") or (names is not None and name not in names):

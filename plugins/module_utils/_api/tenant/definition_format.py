@@ -204,8 +204,8 @@ Address = Annotated[
 State = Annotated[
     Literal["present", "absent"],
     _Key(
-        "Whether the object exists. An object that is declared absent is deleted. Such deletions "
-        "do not count against the limits of email_tenant.",
+        "Whether the object should exist. An object that is declared absent is deleted. Such "
+        "deletions do not count against the limits of email_tenant.",
         "absent",
     ),
 ]

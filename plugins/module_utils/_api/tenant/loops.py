@@ -89,7 +89,7 @@ def _find_way(graph: Graph, start: Name, end: Name) -> list[Name] | None:
 
 
 def levels(graph: Graph) -> dict[Name, int]:
-    """Return the maximum length of the forwarding chain behind each forwarder.
+    """Return the length of the longest forwarding chain that starts at each forwarder.
 
     :param graph: a graph without loops
     """
