@@ -49,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the markers here, because ansible-test does not read pyproject.toml."""
     for marker in (
         "full: in `make test-all` only; a faster test of the same guarantee runs in `make test`",
-        "matrix: uses Ansible; `make test-all` runs it on every supported ansible-core",
+        "matrix: uses Ansible; `make test-all` also runs it with other ansible-core versions",
     ):
         config.addinivalue_line("markers", marker)
 

@@ -27,22 +27,26 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 RELEASES = list(debian.RELEASES)
 #: Two nodes with different Debian releases.
 NODES = "+".join(RELEASES)
-#: The hosts for the tests in a module. Modules that are not listed use the first release. To save
-#: time, only tests that depend on Dovecot's configuration, on packages or on units run on both
-#: releases. The tests of backups run only on the last release.
+#: The hosts, keyed by the name of a test or a module; a test's own entry takes precedence. Other
+#: tests use the first release. To save time, only tests that depend on Dovecot's configuration, on
+#: packages or on units run on both releases. The tests of backups run only on the last release.
 HOSTS = {
     "test_backup": RELEASES[-1:],
-    "test_failures": RELEASES,
+    "test_database_stopped": RELEASES,
     "test_mail": [*RELEASES, NODES],
     "test_nodes": [NODES],
+    "test_restart_mid_delivery": RELEASES,
     "test_role": RELEASES,
+    "test_refused_variables": RELEASES[:1],
+    "test_failed_upgrade": RELEASES[:1],
 }
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Select the hosts for a test."""
     if "built" in metafunc.fixturenames:
-        hosts = HOSTS.get(metafunc.module.__name__.rpartition(".")[2], RELEASES[:1])
+        module = metafunc.module.__name__.rpartition(".")[2]
+        hosts = HOSTS.get(metafunc.function.__name__) or HOSTS.get(module, RELEASES[:1])
         metafunc.parametrize("built", hosts, indirect=True, scope="session")
 
 
