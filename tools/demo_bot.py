@@ -31,7 +31,7 @@ sys.path[:0] = [str(CHECKOUT)]
 # conftest.py makes the collection, the service and the bot importable.
 runpy.run_path(str(CHECKOUT / "tests" / "conftest.py"))
 
-from ansible_collections.postroom.email.tests.fakes.slack.world import CannotDo  # noqa: E402
+from ansible_collections.postroom.email.tests.fakes.slack.workspace_state import CannotDo  # noqa: E402
 from ansible_collections.postroom.email.tests.service.api import SECRET  # noqa: E402
 from ansible_collections.postroom.email.tests.support.bot import (  # noqa: E402
     BotError,
@@ -53,7 +53,11 @@ from tools.stage import DemoError, Steps, expect, play, say, show  # noqa: E402
 
 if TYPE_CHECKING:
     from ansible_collections.postroom.email.tests.fakes.slack.person import Person
-    from ansible_collections.postroom.email.tests.fakes.slack.world import Ack, Message, View
+    from ansible_collections.postroom.email.tests.fakes.slack.workspace_state import (
+        Ack,
+        Message,
+        View,
+    )
 
 SALES, NEWS = "sales@example.com", "newsletter@example.com"
 DISGUISED = "Post.Master+x@example.com"

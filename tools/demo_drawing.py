@@ -18,7 +18,7 @@ import textwrap
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from ansible_collections.postroom.email.tests.fakes.slack.world import (
+from ansible_collections.postroom.email.tests.fakes.slack.workspace_state import (
     Block,
     Message,
     Payload,

@@ -33,10 +33,10 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_set
 from ansible_collections.postroom.email.tests.support import bind  # noqa: E402
 from ansible_collections.postroom.email.tests.support.bot import running_bot  # noqa: E402
 from ansible_collections.postroom.email.tests.support.browser import FLAGS  # noqa: E402
+from ansible_collections.postroom.email.tests.support.collection_playbooks import Desk  # noqa: E402
 from ansible_collections.postroom.email.tests.support.company import company  # noqa: E402
-from ansible_collections.postroom.email.tests.support.desk import Desk  # noqa: E402
 from ansible_collections.postroom.email.tests.support.service import running_service  # noqa: E402
-from ansible_collections.postroom.email.tests.support.site import Api  # noqa: E402
+from ansible_collections.postroom.email.tests.support.tenant import Api  # noqa: E402
 
 #: The script that renders a message from standard input as HTML. Its argument is the npm directory.
 RENDER = """

@@ -59,7 +59,7 @@ SABOTAGES = {
         "bot/postroom_bot/ops/logs.py",
         'return _RESPONSE_URL.sub(rf"\\g<1>{HIDDEN}", _SECRET.sub(HIDDEN, text))',
         "return text",
-        ("tests/bot/ops", "tests/bot/test_canary.py"),
+        ("tests/bot/ops", "tests/bot/test_secrets.py"),
     ),
     "precondition": Sabotage(
         "a domain that something uses by now is not deleted",

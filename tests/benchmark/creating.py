@@ -25,9 +25,9 @@ from ansible_collections.postroom.email.tests.benchmark.measure import (
 from ansible_collections.postroom.email.tests.benchmark.plays import TENANT, Play, Plays, uri
 from ansible_collections.postroom.email.tests.benchmark.servers import LATENCY, Server
 from ansible_collections.postroom.email.tests.benchmark.tenants import FORMATS
-from ansible_collections.postroom.email.tests.support.recorder import recording
+from ansible_collections.postroom.email.tests.support.recording_proxy import recording
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from ansible_collections.postroom.email.tests.support.site import Api
+from ansible_collections.postroom.email.tests.support.tenant import Api
 
 MAILBOXES_PER_ITEM = 5
 AT_ONCE = (8, 32)

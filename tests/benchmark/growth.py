@@ -62,7 +62,7 @@ def measure(_service: RunningService, folder: Path, items: int, rounds: int) -> 
         ratios += _ratios(f"planning, {form}", _milliseconds(rounds, plans), "ms")
         peaks = {size: planned("bytes", size) / 1024 / size for size in sizes}
         ratios += _ratios(f"planning, {form}, memory", peaks, "KiB")
-    with program(folder / "bare", "contract.py", "0") as url:
+    with program(folder / "bare", "minimal_server.py", "0") as url:
         server = Server("bare", url, "none")
         applied = {n * items: _applying(server, n * items) for n in APPLIED_PER_ITEM}
         ratios += _ratios("applying", _milliseconds(rounds, applied), "ms")

@@ -15,7 +15,7 @@ from typing import Any
 from ansible_collections.postroom.email.tests.benchmark.measure import Ratio, interleaved, timed
 from ansible_collections.postroom.email.tests.support import playbooks
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from ansible_collections.postroom.email.tests.support.site import Api
+from ansible_collections.postroom.email.tests.support.tenant import Api
 
 Task = dict[str, Any]
 

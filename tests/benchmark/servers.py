@@ -23,7 +23,7 @@ from ansible_collections.postroom.email.tests.support.service import (
     RunningService,
     running_service,
 )
-from ansible_collections.postroom.email.tests.support.site import Api
+from ansible_collections.postroom.email.tests.support.tenant import Api
 
 LATENCY = 30
 LONGEST_ANSWER = 30.0
@@ -88,8 +88,8 @@ def with_and_without_latency(service: RunningService, folder: Path) -> Iterator[
     faults = f"latency={LATENCY}ms"
     with (
         running_service(folder / "late-service", faults=faults) as late,
-        program(folder / "bare", "contract.py", "0") as bare_url,
-        program(folder / "late-bare", "contract.py", str(LATENCY)) as late_bare_url,
+        program(folder / "bare", "minimal_server.py", "0") as bare_url,
+        program(folder / "late-bare", "minimal_server.py", str(LATENCY)) as late_bare_url,
     ):
         yield [
             Server("service", service.url, service.token),

@@ -11,11 +11,16 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.postroom.email.tests.dns.stage import HOME, KEY, Stage, stage_with
+from ansible_collections.postroom.email.tests.dns.bind_with_faults import (
+    HOME,
+    KEY,
+    Stage,
+    stage_with,
+)
 from ansible_collections.postroom.email.tests.support.fixtures import direct, service
 from ansible_collections.postroom.email.tests.support.loopback import free_port
-from ansible_collections.postroom.email.tests.support.recorded import recorder, site
-from ansible_collections.postroom.email.tests.support.site import Site
+from ansible_collections.postroom.email.tests.support.tenant import Site
+from ansible_collections.postroom.email.tests.support.tenant_fixtures import recorder, site
 
 __all__ = ["direct", "recorder", "service", "site"]
 

@@ -16,10 +16,10 @@ from ansible_collections.postroom.email.tests.fakes.dns_providers import (
     cloudflare as played_cloudflare,
 )
 from ansible_collections.postroom.email.tests.fakes.dns_providers import hetzner as played_hetzner
-from ansible_collections.postroom.email.tests.fakes.dns_providers.playing import played
+from ansible_collections.postroom.email.tests.fakes.dns_providers.server import played
 from ansible_collections.postroom.email.tests.support import bind, powerdns
 from ansible_collections.postroom.email.tests.support.certificates import Authority
-from ansible_collections.postroom.email.tests.support.recorder import recording
+from ansible_collections.postroom.email.tests.support.recording_proxy import recording
 
 AWS_KEY, AWS_SECRET = "AKIAIOSFODNN7EXAMPLE", "aws-Kd83vXe0Rt62Lw9q"
 

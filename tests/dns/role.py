@@ -17,7 +17,7 @@ from ansible_collections.postroom.email.tests.support.playbooks import (
     run_playbook,
 )
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from ansible_collections.postroom.email.tests.support.site import Api
+from ansible_collections.postroom.email.tests.support.tenant import Api
 
 LOCAL = {
     "ansible_connection": "local",

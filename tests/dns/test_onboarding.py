@@ -12,18 +12,18 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.postroom.email.tests.docs import readme
-from ansible_collections.postroom.email.tests.docs.guides import Reader
+from ansible_collections.postroom.email.tests.docs import fenced_blocks
+from ansible_collections.postroom.email.tests.docs.guide_runner import Reader
 from ansible_collections.postroom.email.tests.support import bind
-from ansible_collections.postroom.email.tests.support.desk import Desk, words
+from ansible_collections.postroom.email.tests.support.collection_playbooks import Desk, words
 from ansible_collections.postroom.email.tests.support.playbooks import Run, read_recap
-from ansible_collections.postroom.email.tests.support.recorder import Recorder
+from ansible_collections.postroom.email.tests.support.recording_proxy import Recorder
 from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
-from ansible_collections.postroom.email.tests.support.site import Api
+from ansible_collections.postroom.email.tests.support.tenant import Api
 
 ONE, TWO, PASTED = "one.onboarded.example", "xn--bcher-kva.example", "pasted.example"
 KEY = bind.new_key("mail")
-GUIDE = readme.CHECKOUT / "docs" / "guides" / "dns.md"
+GUIDE = fenced_blocks.CHECKOUT / "docs" / "guides" / "dns.md"
 GRANTS = re.compile(r"^\s*(grant .*;)$", re.MULTILINE)
 
 

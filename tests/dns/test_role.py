@@ -18,7 +18,7 @@ from ansible_collections.postroom.email.tests.dns.role import (
     register,
     run_role,
 )
-from ansible_collections.postroom.email.tests.fakes.nameserver.habits import (
+from ansible_collections.postroom.email.tests.fakes.nameserver.behaviors import (
     answer,
     failing,
     nothing_there,

@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.postroom.email.tests.support.fixtures import service
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from ansible_collections.postroom.email.tests.support.site import Api
+from ansible_collections.postroom.email.tests.support.tenant import Api
 
 __all__ = ["service"]
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.postroom.email.tests.docs import readme
-from ansible_collections.postroom.email.tests.docs.guides import missing, write_program
+from ansible_collections.postroom.email.tests.docs import fenced_blocks
+from ansible_collections.postroom.email.tests.docs.guide_runner import missing, write_program
 from ansible_collections.postroom.email.tests.support import playbooks, repository
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from ansible_collections.postroom.email.tools import bot_reference
@@ -27,7 +27,7 @@ TUTORIAL = repository.ROOT / "docs" / "tutorials" / "first-request.md"
 #: The blocks up to the first block that needs Slack. These blocks run in order in one shell.
 BLOCKS = list(
     itertools.takewhile(
-        lambda block: block.section != "5. Start the bot", readme.all_blocks(TUTORIAL)
+        lambda block: block.section != "5. Start the bot", fenced_blocks.all_blocks(TUTORIAL)
     )
 )
 #: Commands that install packages, which the test environment already has.

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.postroom.email.tests.docs import readme
-from ansible_collections.postroom.email.tests.docs.guides import Reader
+from ansible_collections.postroom.email.tests.docs import fenced_blocks
+from ansible_collections.postroom.email.tests.docs.guide_runner import Reader
 from ansible_collections.postroom.email.tests.support import repository
 from ansible_collections.postroom.email.tests.support.postgresql import binaries
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from ansible_collections.postroom.email.tests.support.site import Api
+from ansible_collections.postroom.email.tests.support.tenant import Api
 from postroom_bot import config
 from postroom_bot.domain import Action, Change
 from postroom_bot.store import audit, changes_made, requests
@@ -31,8 +31,9 @@ from postroom_common.database import Connection, Database
 ELSEWHERE = ("dns", "awx", "first-request")
 GUIDES = [
     file
-    for file in readme.PAGES
-    if file.stem not in ELSEWHERE and any(b.language == "console" for b in readme.all_blocks(file))
+    for file in fenced_blocks.PAGES
+    if file.stem not in ELSEWHERE
+    and any(b.language == "console" for b in fenced_blocks.all_blocks(file))
 ]
 #: The guide that starts with an empty tenant.
 FIRST = "first-tenant"
@@ -125,7 +126,7 @@ def normalised(output: str) -> list[str]:
 @pytest.mark.full
 @pytest.mark.parametrize(
     ("program", "file"),
-    [("demo.py", readme.README), ("demo_bot.py", BOT_README)],
+    [("demo.py", fenced_blocks.README), ("demo_bot.py", BOT_README)],
     ids=["demo", "demo-bot"],
 )
 def test_a_readme_shows_what_the_demo_prints(tmp_path: Path, program: str, file: Path) -> None:
@@ -139,9 +140,9 @@ def test_a_readme_shows_what_the_demo_prints(tmp_path: Path, program: str, file:
         check=False,
     )
     assert demo.returncode == 0, demo.stdout
-    section = None if file == readme.README else "Try it without Slack"
+    section = None if file == fenced_blocks.README else "Try it without Slack"
     output = normalised(demo.stdout)
-    block = "\n".join(normalised(readme.blocks("text", section, file=file)[0].text))
+    block = "\n".join(normalised(fenced_blocks.blocks("text", section, file=file)[0].text))
     # The collection's README shows only a part of the output, without indentation.
     part = "\n".join(line.removeprefix("   ") for line in output)
     assert block == "\n".join(output) or block in part

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.postroom.email.tests.docs import readme
+from ansible_collections.postroom.email.tests.docs import fenced_blocks
 from ansible_collections.postroom.email.tests.support import repository
 
 #: A quoted message, such as *"... does not exist"*.
@@ -22,7 +22,9 @@ _TASK = re.compile(r"^TASK \[(?:\S+ : )?(.+)\] \*", re.MULTILINE)
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 #: A placeholder in a format string or a template.
 _VALUE = re.compile(r"\{\{.*?\}\}|\{[^{}]*\}", re.DOTALL)
-_QUOTED = {page: _QUOTE.findall(_FENCED.sub("", page.read_text("utf-8"))) for page in readme.PAGES}
+_QUOTED = {
+    page: _QUOTE.findall(_FENCED.sub("", page.read_text("utf-8"))) for page in fenced_blocks.PAGES
+}
 
 
 def one_line(text: str) -> str:
@@ -68,7 +70,7 @@ def test_quoted_messages_are_in_the_code(page: Path) -> None:
 
 @pytest.mark.parametrize(
     "page",
-    [page for page in readme.PAGES if _TASK.search(repository.read(page))],
+    [page for page in fenced_blocks.PAGES if _TASK.search(repository.read(page))],
     ids=lambda p: p.stem,
 )
 def test_shown_tasks_exist(page: Path) -> None:

@@ -14,7 +14,7 @@ import yaml
 
 from ansible_collections.postroom.email.plugins.doc_fragments.api import ModuleDocFragment
 from ansible_collections.postroom.email.plugins.modules import email_tenant
-from ansible_collections.postroom.email.tests.docs import readme
+from ansible_collections.postroom.email.tests.docs import fenced_blocks
 from ansible_collections.postroom.email.tests.support import repository
 
 VERSION = repository.read_yaml("galaxy.yml")["version"]
@@ -124,7 +124,7 @@ def test_a_role_has_examples_and_a_scenario(role: str) -> None:
 
     The `mail_host` role needs a complete host, which tests/hosts boots.
     """
-    blocks = readme.blocks("yaml", file=repository.ROOT / "roles" / role / "README.md")
+    blocks = fenced_blocks.blocks("yaml", file=repository.ROOT / "roles" / role / "README.md")
     examples = yaml.safe_dump([yaml.safe_load(block.text) for block in blocks], width=1000)
     assert set() < variables(role, examples) <= {*repository.role_options(role), f"{role}_result"}
     scenario = repository.ROOT / "extensions" / "molecule" / role / "molecule.yml"

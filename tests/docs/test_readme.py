@@ -13,17 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.postroom.email.tests.docs import readme
+from ansible_collections.postroom.email.tests.docs import fenced_blocks
 from ansible_collections.postroom.email.tests.support import playbooks, repository
-from ansible_collections.postroom.email.tests.support.running import Running
+from ansible_collections.postroom.email.tests.support.processes import Running
 from ansible_collections.postroom.email.tests.support.service import PATHS, RunningService
-from ansible_collections.postroom.email.tests.support.site import Api
+from ansible_collections.postroom.email.tests.support.tenant import Api
 from ansible_collections.postroom.email.tools import ansible_tree
 
 ADDRESS = "http://127.0.0.1:8025"
 TOKEN = "the-token-of-your-tenant"
 TESTED = {"Try it", "Install", "Start the service", "Run a playbook"}
-GUIDE = readme.CHECKOUT / "docs" / "reference" / "modules.md"
+GUIDE = fenced_blocks.CHECKOUT / "docs" / "reference" / "modules.md"
 # Files, other than the plugins, that the built collection must contain.
 NEEDED = {"README.md", "schemas/definition.schema.json"}
 NEEDED |= {"docs/reference/definition.md", "docs/guides/purge.md"}
@@ -33,7 +33,9 @@ NEEDED |= {"playbooks/examples/tenant.yml"}
 
 def commands(section: str) -> list[str]:
     """Return the commands under a heading."""
-    return [command for block in readme.blocks("console", section) for command in block.commands]
+    return [
+        command for block in fenced_blocks.blocks("console", section) for command in block.commands
+    ]
 
 
 def shell(script: list[str], folder: Path, env: dict[str, str], typed: str = "") -> playbooks.Run:
@@ -44,8 +46,8 @@ def shell(script: list[str], folder: Path, env: dict[str, str], typed: str = "")
 def test_every_block_is_tested() -> None:
     """Every block of commands or YAML in the README is in a section that has a test here."""
     for language in ("console", "yaml"):
-        assert {block.section for block in readme.blocks(language)} <= TESTED
-    assert all(block.file_name for block in readme.blocks("yaml"))
+        assert {block.section for block in fenced_blocks.blocks(language)} <= TESTED
+    assert all(block.file_name for block in fenced_blocks.blocks("yaml"))
 
 
 def test_make_has_the_targets() -> None:
@@ -59,10 +61,10 @@ def test_make_has_the_targets() -> None:
 def test_the_collection_builds_and_installs(tmp_path: Path) -> None:
     """The collection is built and installed without the files that the README's reader creates."""
     _venv, pip, build, install = commands("Install")
-    checkout = ansible_tree.copy_collection(readme.CHECKOUT, tmp_path / "tree")
-    shutil.copy(readme.CHECKOUT / ".gitignore", checkout)
+    checkout = ansible_tree.copy_collection(fenced_blocks.CHECKOUT, tmp_path / "tree")
+    shutil.copy(fenced_blocks.CHECKOUT / ".gitignore", checkout)
     database = [f"postroom.sqlite3{suffix}" for suffix in ("", "-journal", "-shm", "-wal")]
-    saved = [str(block.file_name) for block in readme.blocks("yaml")]
+    saved = [str(block.file_name) for block in fenced_blocks.blocks("yaml")]
     made = {"token", "account.yml", *database, *saved}
     for name in made:
         (checkout / name).write_text("secret", "utf-8")
@@ -91,7 +93,7 @@ def folder(tmp_path: Path, service: RunningService) -> Path:
     enter = commands("Start the service")[0]
     run = shell([enter, "pwd"], tmp_path, {**os.environ, "HOME": str(tmp_path)})
     tmp_path = Path(run.output.strip())
-    for block in readme.blocks("yaml"):
+    for block in fenced_blocks.blocks("yaml"):
         text = block.text.replace(ADDRESS, service.url).replace(TOKEN, service.token)
         (tmp_path / str(block.file_name)).write_text(text, "utf-8")
     (tmp_path / "vault").write_text("a password for the test's own vault", "utf-8")
@@ -118,7 +120,7 @@ def test_the_playbook_to_copy_converges(folder: Path, tenant: Api) -> None:
 def test_the_environment_is_enough(folder: Path, service: RunningService, tenant: Api) -> None:
     """The API's address and token can be set in the environment, and the token is not printed."""
     tenant.create("example.com")
-    (block,) = readme.blocks("bash", file=GUIDE)
+    (block,) = fenced_blocks.blocks("bash", file=GUIDE)
     script = [
         command.replace("https://mail.example.net", service.url) for command in block.commands
     ]

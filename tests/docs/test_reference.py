@@ -17,10 +17,10 @@ from ansible_collections.postroom.email.plugins.doc_fragments.api import ModuleD
 from ansible_collections.postroom.email.plugins.module_utils._api import errors
 from ansible_collections.postroom.email.plugins.module_utils._api.dns import spf
 from ansible_collections.postroom.email.plugins.module_utils._module import API_OPTIONS
-from ansible_collections.postroom.email.tests.docs import examples
+from ansible_collections.postroom.email.tests.docs import module_examples
 from ansible_collections.postroom.email.tests.support import repository
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from ansible_collections.postroom.email.tests.support.site import Api
+from ansible_collections.postroom.email.tests.support.tenant import Api
 from ansible_collections.postroom.email.tools import message_reference, playbook_reference
 from postroom_bot.config import Settings
 
@@ -54,7 +54,7 @@ def compare(spec: dict[str, Any], documented: dict[str, Any]) -> None:
 @pytest.mark.parametrize("module", repository.modules())
 def test_the_options_of_a_module_are_documented(module: str) -> None:
     """A module accepts exactly the options that it documents."""
-    options = examples.texts(module)["DOCUMENTATION"]["options"]
+    options = module_examples.texts(module)["DOCUMENTATION"]["options"]
     compare(importlib.import_module(f"{MODULES}.{module}").ARGUMENT_SPEC, options)
 
 
@@ -67,8 +67,8 @@ def test_the_examples_of_a_module_run(
     for name in TENANTS.get(module, DEFAULT_TENANT):
         is_owner = module == "email_info" and name == "alice@example.com"
         tenant.create(name, [name, "sales@example.com"] if is_owner else None)
-    run = examples.run_examples(module, tmp_path, service)
-    examples.assert_as_documented(module, run, tmp_path)
+    run = module_examples.run_examples(module, tmp_path, service)
+    module_examples.assert_as_documented(module, run, tmp_path)
     if module == "email_info":
         # The example's expression over the list of mailboxes finds the alias's only owner.
         assert re.search(r'"msg": \[\s+"alice@example.com"\s+\]', run.output), run.output

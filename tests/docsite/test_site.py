@@ -13,7 +13,7 @@ from urllib.parse import unquote
 import pytest
 from playwright.sync_api import Browser
 
-from ansible_collections.postroom.email.tests.docs import readme
+from ansible_collections.postroom.email.tests.docs import fenced_blocks
 from ansible_collections.postroom.email.tests.support import repository
 from ansible_collections.postroom.email.tests.support.browser import browser
 
@@ -69,7 +69,7 @@ def test_everything_has_its_page(pages: list[Path]) -> None:
     ]
     roles = [f"plugins/{role}_role" for role in repository.roles()]
     roles += [f"roles/{role}" for role in repository.roles()]
-    docs = [f"{file.parent.name}/{file.stem}" for file in readme.PAGES]
+    docs = [f"{file.parent.name}/{file.stem}" for file in fenced_blocks.PAGES]
     wanted = {*plugins, *roles, *docs, "readme", "bot", "service"}
     assert wanted - {str(page.relative_to(SITE).with_suffix("")) for page in pages} == set()
     playbooks = {name.replace("_", "-") for name in repository.playbooks()}

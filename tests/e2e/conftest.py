@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.postroom.email.tests.support.desk import Desk
+from ansible_collections.postroom.email.tests.support.collection_playbooks import Desk
 from ansible_collections.postroom.email.tests.support.fixtures import direct, service
-from ansible_collections.postroom.email.tests.support.recorded import recorder, site
-from ansible_collections.postroom.email.tests.support.site import Site
+from ansible_collections.postroom.email.tests.support.tenant import Site
+from ansible_collections.postroom.email.tests.support.tenant_fixtures import recorder, site
 
 __all__ = ["direct", "recorder", "service", "site"]
 

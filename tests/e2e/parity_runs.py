@@ -19,7 +19,7 @@ from ansible_collections.postroom.email.tests.support.playbooks import (
     environment,
     run_playbook,
 )
-from ansible_collections.postroom.email.tests.support.site import Site
+from ansible_collections.postroom.email.tests.support.tenant import Site
 
 HERE = Path(__file__).parent
 PLAYBOOKS = HERE / "playbooks"

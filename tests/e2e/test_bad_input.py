@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from ansible_collections.postroom.email.tests.support.certificates import Authority
-from ansible_collections.postroom.email.tests.support.recorder import Recorder, recording
+from ansible_collections.postroom.email.tests.support.recording_proxy import Recorder, recording
 from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
-from ansible_collections.postroom.email.tests.support.site import Site
+from ansible_collections.postroom.email.tests.support.tenant import Site
 
 DOMAIN, MAILBOX, ALIAS = "email_domain", "email_mailbox", "email_alias"
 FORWARDER, DNS, INFO, TENANT = "email_forwarder", "email_dns_records", "email_info", "email_tenant"

@@ -17,7 +17,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.client.transpo
 from ansible_collections.postroom.email.plugins.module_utils._module import Outcome
 from ansible_collections.postroom.email.plugins.modules.email_tenant import ensure_tenant
 from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
-from ansible_collections.postroom.email.tests.support.site import Api, Site
+from ansible_collections.postroom.email.tests.support.tenant import Api, Site
 
 Definition = dict[str, list[Any]]
 

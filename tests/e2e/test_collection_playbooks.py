@@ -8,8 +8,8 @@ import re
 
 import pytest
 
-from ansible_collections.postroom.email.tests.support.desk import Desk, words
-from ansible_collections.postroom.email.tests.support.site import Site
+from ansible_collections.postroom.email.tests.support.collection_playbooks import Desk, words
+from ansible_collections.postroom.email.tests.support.tenant import Site
 
 PASSWORD = "correct-horse/battery#staple"
 #: Names with characters that are special in YAML, templates, shells or patterns.

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.postroom.email.tests.support.site import Site
+from ansible_collections.postroom.email.tests.support.tenant import Site
 
 PASSWORD = "correct-horse/battery#staple"
 PAST, FUTURE = "2001-02-03", "2999-12-31"

@@ -13,12 +13,12 @@ import pytest
 import yaml
 
 from ansible_collections.postroom.email.plugins.inventory.email_domains import EXAMPLES
-from ansible_collections.postroom.email.tests.fakes.nameserver.habits import answer
+from ansible_collections.postroom.email.tests.fakes.nameserver.behaviors import answer
 from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
-from ansible_collections.postroom.email.tests.support.desk import words
+from ansible_collections.postroom.email.tests.support.collection_playbooks import words
 from ansible_collections.postroom.email.tests.support.playbooks import Run, environment, run
 from ansible_collections.postroom.email.tests.support.secrets import leaks
-from ansible_collections.postroom.email.tests.support.site import Site
+from ansible_collections.postroom.email.tests.support.tenant import Site
 
 CACHED = {"cache": True, "cache_plugin": "ansible.builtin.jsonfile", "cache_connection": "cache"}
 

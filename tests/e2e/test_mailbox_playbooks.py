@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import Reply, Request, problem
-from ansible_collections.postroom.email.tests.support.desk import Desk, words
+from ansible_collections.postroom.email.tests.support.collection_playbooks import Desk, words
 from ansible_collections.postroom.email.tests.support.passwords import opens
 from ansible_collections.postroom.email.tests.support.secrets import leaks
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from ansible_collections.postroom.email.tests.support.site import Api, Shape, Site
+from ansible_collections.postroom.email.tests.support.tenant import Api, Shape, Site
 
 DOMAIN = "xn--bcher-kva.example"
 ANN, BOB, CAT, DAN = (f"{name}@{DOMAIN}" for name in ("ann", "bob", "cat", "dan"))

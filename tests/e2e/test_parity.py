@@ -19,12 +19,12 @@ from ansible_collections.postroom.email.tests.e2e.parity_runs import (
     without,
 )
 from ansible_collections.postroom.email.tests.support.playbooks import environment
-from ansible_collections.postroom.email.tests.support.recorder import Recorder
+from ansible_collections.postroom.email.tests.support.recording_proxy import Recorder
 from ansible_collections.postroom.email.tests.support.service import (
     RunningService,
     running_service,
 )
-from ansible_collections.postroom.email.tests.support.site import Api, Site
+from ansible_collections.postroom.email.tests.support.tenant import Api, Site
 
 WRONG_TOKEN = "wrong-token-DELTA-8842-qwpo"
 SWITCHED_OFF = "as a module: the environment variable POSTROOM_IN_PROCESS is off"

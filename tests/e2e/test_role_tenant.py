@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.postroom.email.tests.docs import readme
+from ansible_collections.postroom.email.tests.docs import fenced_blocks
 from ansible_collections.postroom.email.tests.support import repository
-from ansible_collections.postroom.email.tests.support.desk import Desk, words
+from ansible_collections.postroom.email.tests.support.collection_playbooks import Desk, words
 from ansible_collections.postroom.email.tests.support.passwords import opens
 from ansible_collections.postroom.email.tests.support.playbooks import Run
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from ansible_collections.postroom.email.tests.support.site import Site
+from ansible_collections.postroom.email.tests.support.tenant import Site
 
 README = repository.read("roles/tenant/README.md")
 PASSWORD = "Quokka-tenant-0/alice"
@@ -80,7 +80,9 @@ def desk(tmp_path: Path, site: Site) -> RoleDesk:
 @pytest.mark.matrix
 def test_the_example_of_the_readme(desk: RoleDesk, site: Site) -> None:
     """The README's example works, and a second run only updates the time in the report."""
-    example = readme.blocks("yaml", file=repository.ROOT / "roles" / "tenant" / "README.md")[0]
+    example = fenced_blocks.blocks("yaml", file=repository.ROOT / "roles" / "tenant" / "README.md")[
+        0
+    ]
     (play,) = yaml.safe_load(example.text)
     report = desk.folder / "report.html"
     with site.recorder.forbidding_writes():

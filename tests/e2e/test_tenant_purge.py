@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.postroom.email.tests.support.service import running_service
-from ansible_collections.postroom.email.tests.support.site import Api, Site
+from ansible_collections.postroom.email.tests.support.tenant import Api, Site
 
 MODULE = "email_tenant"
 ANN, BOB, TEAM = "ann@one.example", "bob@one.example", "team@one.example"

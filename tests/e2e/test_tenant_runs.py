@@ -25,7 +25,7 @@ from ansible_collections.postroom.email.tests.support.playbooks import (
     read_recap,
 )
 from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
-from ansible_collections.postroom.email.tests.support.site import Site
+from ansible_collections.postroom.email.tests.support.tenant import Site
 
 HOME, AWAY = "home.example", "away.example"
 MANY = 200

@@ -22,7 +22,7 @@ import tomllib
 import yaml
 
 from ansible_collections.postroom.email.tests.support import repository
-from ansible_collections.postroom.email.tests.support.running import Running
+from ansible_collections.postroom.email.tests.support.processes import Running
 
 MIRROR = "http://deb.debian.org/debian"
 #: The Debian releases and their versions of Python.

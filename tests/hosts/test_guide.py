@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from ansible_collections.postroom.email.tests.docs import readme
+from ansible_collections.postroom.email.tests.docs import fenced_blocks
 from ansible_collections.postroom.email.tests.hosts.mail_host import MailHost, wait_for
 from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support import playbooks, repository
@@ -18,7 +18,7 @@ from ansible_collections.postroom.email.tools import playbook_reference
 DOCS = repository.ROOT / "docs"
 PAGES = [DOCS / "tutorials" / "run-your-own.md", DOCS / "guides" / "mail-host.md"]
 DOMAIN = "guide.example"
-BLOCKS = [block for page in PAGES for block in readme.all_blocks(page)]
+BLOCKS = [block for page in PAGES for block in fenced_blocks.all_blocks(page)]
 FILES = {block.file_name: block.text for block in BLOCKS if block.language == "yaml"}
 COMMANDS = [line for block in BLOCKS if block.language == "shell" for line in block.commands]
 

@@ -18,8 +18,8 @@ from ansible_collections.postroom.email.tests.mail.client import (
     mail_server,
     resolve_to,
 )
-from ansible_collections.postroom.email.tests.support.recorder import recording
-from ansible_collections.postroom.email.tests.support.site import Site
+from ansible_collections.postroom.email.tests.support.recording_proxy import recording
+from ansible_collections.postroom.email.tests.support.tenant import Site
 
 NEW = "new@example.com"
 FIRST, OTHER = "correct-horse/battery", "пароль-ñ-漢字 with, a comma"

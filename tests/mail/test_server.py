@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from aiosmtpd.controller import Controller
 
-from ansible_collections.postroom.email.tests.fakes.nameserver.habits import (
+from ansible_collections.postroom.email.tests.fakes.nameserver.behaviors import (
     answer,
     failing,
     nothing_there,

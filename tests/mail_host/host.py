@@ -18,7 +18,7 @@ import psycopg
 
 from ansible_collections.postroom.email.tests.mail_host.mta import Mta, connected
 from ansible_collections.postroom.email.tests.service.api import TRUST, Api
-from ansible_collections.postroom.email.tests.support.running import Running
+from ansible_collections.postroom.email.tests.support.processes import Running
 from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
 
 NAME = "mail.host.example"

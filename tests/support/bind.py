@@ -32,7 +32,7 @@ import dns.update
 import pytest
 
 from ansible_collections.postroom.email.tests.support.loopback import free_port
-from ansible_collections.postroom.email.tests.support.running import Running
+from ansible_collections.postroom.email.tests.support.processes import Running
 
 START_SECONDS = 20.0
 STOP_SECONDS = 10.0

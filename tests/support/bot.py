@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 
 from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
-from ansible_collections.postroom.email.tests.support.running import Running
+from ansible_collections.postroom.email.tests.support.processes import Running
 from ansible_collections.postroom.email.tests.support.service import RunningService
 
 ROOT = Path(__file__).resolve().parents[2]

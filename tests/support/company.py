@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ansible_collections.postroom.email.tests.fakes.slack.person import Person
 from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
-from ansible_collections.postroom.email.tests.fakes.slack.world import (
+from ansible_collections.postroom.email.tests.fakes.slack.workspace_state import (
     PATIENCE,
     Clock,
     Message,

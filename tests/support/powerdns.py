@@ -22,7 +22,7 @@ from dns.message import make_query
 
 from ansible_collections.postroom.email.tests.support.bind import values_of
 from ansible_collections.postroom.email.tests.support.loopback import free_port
-from ansible_collections.postroom.email.tests.support.running import Running
+from ansible_collections.postroom.email.tests.support.processes import Running
 
 START_SECONDS = 20.0
 STOP_SECONDS = 10.0

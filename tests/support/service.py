@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from ansible_collections.postroom.email.tests.support.running import Running
+from ansible_collections.postroom.email.tests.support.processes import Running
 
 PATHS = [str(Path(__file__).resolve().parents[2] / name) for name in ("service", "common")]
 START_SECONDS = 120.0

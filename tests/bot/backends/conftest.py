@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ansible_collections.postroom.email.tests.bot.backends.scenes import mail_at
+from ansible_collections.postroom.email.tests.bot.backends.sample_changes import mail_at
 from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from postroom_bot.backends.mail_service import Mail

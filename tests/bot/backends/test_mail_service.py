@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from ansible_collections.postroom.email.tests.bot.backends.scenes import (
+from ansible_collections.postroom.email.tests.bot.backends.sample_changes import (
     ALICE,
     BOB,
     SALES,
@@ -38,7 +38,7 @@ from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
 )
 from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support.certificates import OPENSSL, Authority
-from ansible_collections.postroom.email.tests.support.recorder import recording
+from ansible_collections.postroom.email.tests.support.recording_proxy import recording
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from postroom_bot.backends.awx_client import AwxClient
 from postroom_bot.backends.executor import Outcome

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from ansible_collections.postroom.email.tests.bot.workflow.office import (
+from ansible_collections.postroom.email.tests.bot.workflow.harness import (
     Office,
     open_office,
     staffed,
@@ -27,7 +27,7 @@ from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
 from ansible_collections.postroom.email.tests.fakes.slack.webapi import Faults
 from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
 from ansible_collections.postroom.email.tests.support.clock import Clock
-from ansible_collections.postroom.email.tests.support.recorder import Recorder, recording
+from ansible_collections.postroom.email.tests.support.recording_proxy import Recorder, recording
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from postroom_bot.backends.mail_service import Mail
 from postroom_bot.backends.slack_api import SlackApi, web_client

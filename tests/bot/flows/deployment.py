@@ -21,10 +21,10 @@ from ansible_collections.postroom.email.tests.fakes.slack.delivery import (
     Transport,
 )
 from ansible_collections.postroom.email.tests.fakes.slack.person import Person
-from ansible_collections.postroom.email.tests.fakes.slack.world import Ack, Message
+from ansible_collections.postroom.email.tests.fakes.slack.workspace_state import Ack, Message
 from ansible_collections.postroom.email.tests.support.bot import RunningBot, running_bot
 from ansible_collections.postroom.email.tests.support.company import Company, company
-from ansible_collections.postroom.email.tests.support.recorder import Recorder, recording
+from ansible_collections.postroom.email.tests.support.recording_proxy import Recorder, recording
 from postroom_bot.domain import Request
 from postroom_bot.store import audit, requests
 from postroom_bot.store.audit import AuditRow

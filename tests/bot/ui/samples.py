@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from ansible_collections.postroom.email.tests.fakes.slack.block_check import problems
+from ansible_collections.postroom.email.tests.fakes.slack.block_validation import problems
 from postroom_bot.domain import (
     Action,
     Change,

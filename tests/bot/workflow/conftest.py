@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from ansible_collections.postroom.email.tests.bot.workflow.office import (
+from ansible_collections.postroom.email.tests.bot.workflow.harness import (
     Office,
     open_office,
     staffed,

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import pytest
 
-from ansible_collections.postroom.email.tests.bot.workflow.office import (
+from ansible_collections.postroom.email.tests.bot.workflow.harness import (
     ALICE,
     NEW,
     Cut,

@@ -28,7 +28,7 @@ from sqlalchemy import (
     update,
 )
 
-from ansible_collections.postroom.email.tests.bot.workflow.office import Office
+from ansible_collections.postroom.email.tests.bot.workflow.harness import Office
 from postroom_bot.domain import Request, State
 from postroom_bot.store import audit, requests, tables
 from postroom_bot.store.tables import SCHEMA, migrate

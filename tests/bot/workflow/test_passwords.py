@@ -11,7 +11,7 @@ from unittest.mock import Mock
 import pytest
 from pydantic import SecretStr
 
-from ansible_collections.postroom.email.tests.bot.workflow.office import ALICE, Office
+from ansible_collections.postroom.email.tests.bot.workflow.harness import ALICE, Office
 from ansible_collections.postroom.email.tests.support.passwords import opens
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from postroom_bot.backends.mail_service import Mail

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 from pydantic import SecretStr
 
-from ansible_collections.postroom.email.tests.bot.workflow.office import ALICE, BOB, NEW, Office
+from ansible_collections.postroom.email.tests.bot.workflow.harness import ALICE, BOB, NEW, Office
 from postroom_bot.backends.mail_service import Mail
 from postroom_bot.domain import (
     Action,

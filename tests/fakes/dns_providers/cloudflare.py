@@ -7,7 +7,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from ansible_collections.postroom.email.tests.fakes.dns_providers.playing import Asked
+from ansible_collections.postroom.email.tests.fakes.dns_providers.server import Asked
 
 TOKEN = "cf-9dWm2XeRt5Yb8Qa1"
 ZONE_ID = "023e105f4ecef8ad9ca31a8372d0c353"

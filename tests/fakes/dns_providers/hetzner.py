@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.postroom.email.tests.fakes.dns_providers.playing import Asked
+from ansible_collections.postroom.email.tests.fakes.dns_providers.server import Asked
 
 TOKEN = "hcloud-Zq81vLw0mKt7xR2d"
 ZONE_ID = 42

@@ -7,7 +7,7 @@ from __future__ import annotations
 import httpx
 
 from ansible_collections.postroom.email.tests.fakes.dns_providers import cloudflare
-from ansible_collections.postroom.email.tests.fakes.dns_providers.playing import played
+from ansible_collections.postroom.email.tests.fakes.dns_providers.server import played
 
 RECORDS = f"/client/v4/zones/{cloudflare.ZONE_ID}/dns_records"
 

@@ -10,11 +10,11 @@ from typing import Any
 import httpx
 import pytest
 
-from ansible_collections.postroom.email.tests.fakes.mail_api.fussy import service_of
-from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
+from ansible_collections.postroom.email.tests.fakes.mail_api.in_memory_service import (
     QuirkyService,
     mailbox,
 )
+from ansible_collections.postroom.email.tests.fakes.mail_api.refusing_service import service_of
 from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
     Script,
     ScriptedServer,

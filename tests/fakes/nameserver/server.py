@@ -19,7 +19,7 @@ from fnmatch import fnmatch
 
 import dns.message
 
-from ansible_collections.postroom.email.tests.fakes.nameserver.habits import (
+from ansible_collections.postroom.email.tests.fakes.nameserver.behaviors import (
     LARGEST,
     Asked,
     Habit,

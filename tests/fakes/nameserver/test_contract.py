@@ -9,7 +9,7 @@ import dns.message
 import dns.query
 import pytest
 
-from ansible_collections.postroom.email.tests.fakes.nameserver.habits import answer
+from ansible_collections.postroom.email.tests.fakes.nameserver.behaviors import answer
 from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
 
 MX = "10 mail.example.net."

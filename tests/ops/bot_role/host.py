@@ -20,7 +20,7 @@ from urllib.request import urlopen
 
 import yaml
 
-from ansible_collections.postroom.email.tests.docs import readme
+from ansible_collections.postroom.email.tests.docs import fenced_blocks
 from ansible_collections.postroom.email.tests.support import playbooks, repository
 from ansible_collections.postroom.email.tests.support.bot import MAIL_HOST
 from ansible_collections.postroom.email.tests.support.company import Company
@@ -118,7 +118,7 @@ class Host:
 
     def deploy_by_example(self) -> playbooks.Run:
         """Run the first example of the role's README in a directory that contains its files."""
-        example = readme.blocks("yaml", file=_README)[0].text
+        example = fenced_blocks.blocks("yaml", file=_README)[0].text
         [play] = yaml.safe_load(example)
         named = play["tasks"][0]["vars"]
         shutil.copy(self.wheels.now, self.policy.parent / named["bot_package"])

@@ -25,14 +25,14 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_set
 from ansible_collections.postroom.email.tests.support import repository
 from ansible_collections.postroom.email.tests.support.bind import running
 from ansible_collections.postroom.email.tests.support.browser import browser
-from ansible_collections.postroom.email.tests.support.desk import Desk, words
+from ansible_collections.postroom.email.tests.support.collection_playbooks import Desk, words
 from ansible_collections.postroom.email.tests.support.fixtures import direct, service
 from ansible_collections.postroom.email.tests.support.playbooks import Run
-from ansible_collections.postroom.email.tests.support.recorded import recorder
-from ansible_collections.postroom.email.tests.support.recorder import Recorder
+from ansible_collections.postroom.email.tests.support.recording_proxy import Recorder
 from ansible_collections.postroom.email.tests.support.secrets import leaks
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from ansible_collections.postroom.email.tests.support.site import Api
+from ansible_collections.postroom.email.tests.support.tenant import Api
+from ansible_collections.postroom.email.tests.support.tenant_fixtures import recorder
 
 __all__ = ["browser", "direct", "recorder", "service"]
 

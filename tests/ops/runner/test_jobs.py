@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.postroom.email.tests.fakes.nameserver.habits import refused
+from ansible_collections.postroom.email.tests.fakes.nameserver.behaviors import refused
 from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
 from ansible_collections.postroom.email.tests.ops.runner.job import Account, Job, run_job
 from ansible_collections.postroom.email.tests.support import playbooks, repository
 from ansible_collections.postroom.email.tests.support.fixtures import direct, service
-from ansible_collections.postroom.email.tests.support.recorded import recorder, site
-from ansible_collections.postroom.email.tests.support.site import Site
+from ansible_collections.postroom.email.tests.support.tenant import Site
+from ansible_collections.postroom.email.tests.support.tenant_fixtures import recorder, site
 
 __all__ = ["direct", "recorder", "service", "site"]
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.postroom.email.plugins.modules import email_mailbox, email_tenant
-from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
+from ansible_collections.postroom.email.tests.fakes.mail_api.in_memory_service import (
     QuirkyService,
     domain,
     mailbox,

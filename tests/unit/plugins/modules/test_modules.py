@@ -21,7 +21,7 @@ from ansible_collections.postroom.email.plugins.modules import (
     email_info,
     email_mailbox,
 )
-from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
+from ansible_collections.postroom.email.tests.fakes.mail_api.in_memory_service import (
     Quirks,
     QuirkyService,
     domain,

@@ -22,14 +22,14 @@ from ansible_collections.postroom.email.plugins.plugin_utils._domain_facts impor
     gather,
     is_gathered,
 )
-from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
+from ansible_collections.postroom.email.tests.fakes.mail_api.in_memory_service import (
     QuirkyService,
     domain,
     forwarder,
     mailbox,
 )
 from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import problem
-from ansible_collections.postroom.email.tests.fakes.nameserver.habits import answer, refused
+from ansible_collections.postroom.email.tests.fakes.nameserver.behaviors import answer, refused
 from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
 from ansible_collections.postroom.email.tests.support.clients import TOKEN, Connect, Serve
 

@@ -47,7 +47,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_pa
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.state import TenantState
 from ansible_collections.postroom.email.plugins.module_utils._passwords import mailbox_passwords
-from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
+from ansible_collections.postroom.email.tests.fakes.mail_api.in_memory_service import (
     Quirks,
     QuirkyService,
     domain,

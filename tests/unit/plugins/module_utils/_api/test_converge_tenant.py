@@ -24,14 +24,14 @@ from ansible_collections.postroom.email.plugins.module_utils._api.tenant.purge i
     KINDS,
     Purge,
 )
-from ansible_collections.postroom.email.tests.fakes.mail_api.fussy import Fussy
-from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
+from ansible_collections.postroom.email.tests.fakes.mail_api.in_memory_service import (
     Quirks,
     QuirkyService,
     domain,
     forwarder,
     mailbox,
 )
+from ansible_collections.postroom.email.tests.fakes.mail_api.refusing_service import Fussy
 from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
     Handler,
     Reply,

@@ -47,7 +47,7 @@ from ansible_collections.postroom.email.plugins.modules import (
     email_info,
     email_mailbox,
 )
-from ansible_collections.postroom.email.tests.fakes.mail_api import quirky
+from ansible_collections.postroom.email.tests.fakes.mail_api import in_memory_service
 from ansible_collections.postroom.email.tests.support.clients import TOKEN, Serve
 from ansible_collections.postroom.email.tests.support.modules import run_module
 from ansible_collections.postroom.email.tests.support.planning import (
@@ -173,8 +173,10 @@ def test_definitions_are_merged_by_field(kind: type[Individual], field: str) -> 
 @each_field
 def test_a_module_sets_each_field(kind: type[Individual], field: str, serve: Serve) -> None:
     """A module sets each field and returns it, and a second run without the option keeps it."""
-    members = [quirky.mailbox(f"member{number}@example.com") for number in (1, 2)]
-    server = serve(quirky.QuirkyService(None, quirky.domain("example.com"), *members))
+    members = [in_memory_service.mailbox(f"member{number}@example.com") for number in (1, 2)]
+    server = serve(
+        in_memory_service.QuirkyService(None, in_memory_service.domain("example.com"), *members)
+    )
 
     def run(options: dict[str, Any]) -> dict[str, Any]:
         if kind is Mailbox:

@@ -294,7 +294,7 @@ class World:
 
         Slack's own block models in slack_sdk check most limits, and block_check checks the rest.
         """
-        from ansible_collections.postroom.email.tests.fakes.slack.block_check import problems
+        from ansible_collections.postroom.email.tests.fakes.slack.block_validation import problems
 
         found = list(problems(content))
         self.problems.extend(found)

@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from ansible_collections.postroom.email.tests.dns.bind_with_faults import KEY
 from ansible_collections.postroom.email.tests.dns.conftest import Publisher
-from ansible_collections.postroom.email.tests.dns.stage import KEY
-from ansible_collections.postroom.email.tests.e2e import canary_stage, parity_runs
-from ansible_collections.postroom.email.tests.fakes.nameserver.habits import silent
+from ansible_collections.postroom.email.tests.e2e import parity_runs, secrets_project
+from ansible_collections.postroom.email.tests.fakes.nameserver.behaviors import silent
 from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
 from ansible_collections.postroom.email.tests.support import repository
 from ansible_collections.postroom.email.tests.support.bind import new_key
@@ -89,9 +89,9 @@ def test_both_ways_give_the_same(parity: parity_runs.Stage, publisher: Publisher
 @pytest.fixture
 def canary(
     publisher: Publisher, service: RunningService, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[canary_stage.Stage]:
+) -> Iterator[secrets_project.Stage]:
     """Provide a stage for playbooks that must not reveal their secrets."""
-    stage = canary_stage.Stage(tmp_path_factory.mktemp("stage"), service, service)
+    stage = secrets_project.Stage(tmp_path_factory.mktemp("stage"), service, service)
     publisher.site.create("other.example")
     with misbehaving({("*", "*"): silent}) as mute:
         for name, value in {**variables(publisher), "silent_server": str(mute)}.items():
@@ -100,7 +100,7 @@ def canary(
 
 
 @pytest.mark.parametrize("settings", [{}, OFF], ids=["in process", "as modules"])
-def test_no_secret_is_shown(settings: dict[str, str], canary: canary_stage.Stage) -> None:
+def test_no_secret_is_shown(settings: dict[str, str], canary: secrets_project.Stage) -> None:
     """Whatever fails, no secret is in the output at -vvvv, the diffs, events, log or files."""
     played = canary.play(str(PLAYBOOKS / "canary.yml"), **settings)
     assert played.status == 0, played.output
@@ -113,7 +113,7 @@ def test_no_secret_is_shown(settings: dict[str, str], canary: canary_stage.Stage
 
 @pytest.mark.parametrize("settings", [{}, OFF], ids=["in process", "as modules"])
 def test_a_crash_shows_no_secret(
-    settings: dict[str, str], canary: canary_stage.Stage, tmp_path: Path
+    settings: dict[str, str], canary: secrets_project.Stage, tmp_path: Path
 ) -> None:
     """A crash reveals no secret, even if the traceback's message contains all data of the task."""
     copy = tmp_path.joinpath("ansible_collections", "postroom", "email")

@@ -12,7 +12,7 @@ from ansible_collections.postroom.email.tests.bot.flows.deployment import (
     number_of,
 )
 from ansible_collections.postroom.email.tests.fakes.slack.person import Person
-from ansible_collections.postroom.email.tests.fakes.slack.world import View
+from ansible_collections.postroom.email.tests.fakes.slack.workspace_state import View
 from ansible_collections.postroom.email.tests.support.company import (
     ALICE,
     BOB,

@@ -21,19 +21,19 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.resolver i
     servers_of,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import NameServerError
-from ansible_collections.postroom.email.tests.fakes.nameserver import habits
+from ansible_collections.postroom.email.tests.fakes.nameserver import behaviors
 from ansible_collections.postroom.email.tests.fakes.nameserver.server import BadServer, misbehaving
 from ansible_collections.postroom.email.tests.support import bind
 from ansible_collections.postroom.email.tests.support.loopback import free_port
 
 QUICK = 0.4
 MX = "10 mail.example.net."
-RIGHT = habits.answer(MX)
-OTHER = habits.answer("10 mail.elsewhere.example.")
+RIGHT = behaviors.answer(MX)
+OTHER = behaviors.answer("10 mail.elsewhere.example.")
 FOUND = (Mx(10, "mail.example.net"),)
 
 
-def asked(habit: habits.Habit, *, timeout: float = 2.0, recursive: bool = False) -> Answer:
+def asked(habit: behaviors.Habit, *, timeout: float = 2.0, recursive: bool = False) -> Answer:
     """Query a server with the given habit for the MX records of example.com."""
     with misbehaving({("example.com", "MX"): habit}) as server:
         at = Server("ns1.example.com", server.address, server.port)
@@ -43,19 +43,19 @@ def asked(habit: habits.Habit, *, timeout: float = 2.0, recursive: bool = False)
 @pytest.mark.parametrize(
     "habit",
     [
-        habits.truncated(RIGHT),
-        habits.by_turns(habits.silent, habits.silent, RIGHT),
-        habits.late(0.6, RIGHT),
-        habits.without_edns("FORMERR", RIGHT),
-        habits.both(habits.wrong_id(OTHER), RIGHT),
-        habits.both(habits.wrong_question(OTHER), RIGHT),
-        habits.both(habits.garbage, RIGHT),
-        habits.both(habits.elsewhere(OTHER), RIGHT),
-        habits.both(habits.no_response(OTHER), RIGHT),
-        habits.both(RIGHT, OTHER),
+        behaviors.truncated(RIGHT),
+        behaviors.by_turns(behaviors.silent, behaviors.silent, RIGHT),
+        behaviors.late(0.6, RIGHT),
+        behaviors.without_edns("FORMERR", RIGHT),
+        behaviors.both(behaviors.wrong_id(OTHER), RIGHT),
+        behaviors.both(behaviors.wrong_question(OTHER), RIGHT),
+        behaviors.both(behaviors.garbage, RIGHT),
+        behaviors.both(behaviors.elsewhere(OTHER), RIGHT),
+        behaviors.both(behaviors.no_response(OTHER), RIGHT),
+        behaviors.both(RIGHT, OTHER),
     ],
 )
-def test_the_right_answer_is_found_among_others(habit: habits.Habit) -> None:
+def test_the_right_answer_is_found_among_others(habit: behaviors.Habit) -> None:
     """A valid answer is found despite bad answers, by retrying, using TCP or omitting EDNS."""
     found = asked(habit)
     assert (found.kind, found.detail, found.values, found.ttl) == ("answered", "", FOUND, 3600)
@@ -64,30 +64,36 @@ def test_the_right_answer_is_found_among_others(habit: habits.Habit) -> None:
 @pytest.mark.parametrize(
     ("kind", "words", "habit"),
     [
-        ("silent", "timed out", habits.silent),
-        ("silent", "timed out", habits.elsewhere(RIGHT)),
-        ("silent", "timed out", habits.garbage),
-        ("silent", "timed out", habits.wrong_id(RIGHT)),
-        ("silent", "timed out", habits.wrong_question(RIGHT)),
-        ("silent", "timed out", habits.no_response(RIGHT)),
-        ("lame", "REFUSED", habits.refused),
-        ("failed", "SERVFAIL", habits.failing("SERVFAIL", error=22, text="a\x1b[31m")),
-        ("lame", "not authoritative", habits.answer(MX, aa=False)),
-        ("lame", "a resolver answered", habits.answer(MX, aa=False, ra=True)),
-        ("lame", "not authoritative", habits.nothing_there(soa="example.com", aa=False)),
-        ("lame", "refers to ns9.example.net", habits.referral("example.com", "ns9.example.net")),
-        ("garbled", "other records", habits.another_name("example.org", MX)),
-        ("garbled", "other records", habits.alias("example.net", MX, of="example.org")),
-        ("garbled", "", habits.alias("example.com")),
-        ("garbled", "does not name the zone", habits.nothing_there()),
-        ("garbled", "does not name the zone", habits.nothing_there("NXDOMAIN", soa="example.org")),
-        ("lame", "answers for com", habits.nothing_there("NXDOMAIN", soa="com")),
-        ("garbled", "can't be read", habits.truncated(habits.half(RIGHT))),
-        ("silent", "timed out", habits.truncated(habits.dripping(0.1, RIGHT))),
-        ("garbled", "can't be read", habits.truncated(habits.garbage)),
+        ("silent", "timed out", behaviors.silent),
+        ("silent", "timed out", behaviors.elsewhere(RIGHT)),
+        ("silent", "timed out", behaviors.garbage),
+        ("silent", "timed out", behaviors.wrong_id(RIGHT)),
+        ("silent", "timed out", behaviors.wrong_question(RIGHT)),
+        ("silent", "timed out", behaviors.no_response(RIGHT)),
+        ("lame", "REFUSED", behaviors.refused),
+        ("failed", "SERVFAIL", behaviors.failing("SERVFAIL", error=22, text="a\x1b[31m")),
+        ("lame", "not authoritative", behaviors.answer(MX, aa=False)),
+        ("lame", "a resolver answered", behaviors.answer(MX, aa=False, ra=True)),
+        ("lame", "not authoritative", behaviors.nothing_there(soa="example.com", aa=False)),
+        ("lame", "refers to ns9.example.net", behaviors.referral("example.com", "ns9.example.net")),
+        ("garbled", "other records", behaviors.another_name("example.org", MX)),
+        ("garbled", "other records", behaviors.alias("example.net", MX, of="example.org")),
+        ("garbled", "", behaviors.alias("example.com")),
+        ("garbled", "does not name the zone", behaviors.nothing_there()),
+        (
+            "garbled",
+            "does not name the zone",
+            behaviors.nothing_there("NXDOMAIN", soa="example.org"),
+        ),
+        ("lame", "answers for com", behaviors.nothing_there("NXDOMAIN", soa="com")),
+        ("garbled", "can't be read", behaviors.truncated(behaviors.half(RIGHT))),
+        ("silent", "timed out", behaviors.truncated(behaviors.dripping(0.1, RIGHT))),
+        ("garbled", "can't be read", behaviors.truncated(behaviors.garbage)),
     ],
 )
-def test_a_bad_answer_is_never_an_empty_answer(kind: str, words: str, habit: habits.Habit) -> None:
+def test_a_bad_answer_is_never_an_empty_answer(
+    kind: str, words: str, habit: behaviors.Habit
+) -> None:
     """Each failure has its own kind, and no failure is reported as missing records."""
     found = asked(habit, timeout=QUICK)
     assert (found.kind, found.values) == (kind, ())
@@ -96,7 +102,7 @@ def test_a_bad_answer_is_never_an_empty_answer(kind: str, words: str, habit: hab
 
 def test_servers_that_do_not_listen() -> None:
     """A refused connection over UDP or TCP, and an unknown host, are reported without waiting."""
-    with misbehaving({("*", "*"): habits.truncated(RIGHT)}, tcp=False) as server:
+    with misbehaving({("*", "*"): behaviors.truncated(RIGHT)}, tcp=False) as server:
         found = query(Server("", server.address, server.port), "example.com", "MX", timeout=30)
         assert (found.kind, found.detail) == ("silent", "Connection refused")
     found = query(Server("", "127.0.0.1", free_port()), "example.com", "MX", timeout=30)
@@ -118,7 +124,7 @@ def test_servers_that_do_not_listen() -> None:
 )
 def test_an_empty_answer_counts_in_the_zone_of_the_name(zone: str, soa: str, kind: str) -> None:
     """An empty answer counts only if it comes from the zone of the queried name."""
-    with misbehaving({("*", "*"): habits.nothing_there("NXDOMAIN", soa=soa)}) as server:
+    with misbehaving({("*", "*"): behaviors.nothing_there("NXDOMAIN", soa=soa)}) as server:
         at = Server("", server.address, server.port)
         found = query(at, "mail.sub.example.com", "MX", timeout=2, zone=zone)
     assert (found.kind, found.values, found.ttl, found.alias) == (kind, (), None, None)
@@ -127,13 +133,13 @@ def test_an_empty_answer_counts_in_the_zone_of_the_name(zone: str, soa: str, kin
 @pytest.mark.parametrize(
     ("habit", "kind"),
     [
-        (habits.answer(MX, aa=False), "answered"),
-        (habits.nothing_there(soa="example.com", aa=False), "answered"),
-        (habits.referral("com", "a.gtld.example"), "lame"),
-        (habits.nothing_there(aa=False), "lame"),
+        (behaviors.answer(MX, aa=False), "answered"),
+        (behaviors.nothing_there(soa="example.com", aa=False), "answered"),
+        (behaviors.referral("com", "a.gtld.example"), "lame"),
+        (behaviors.nothing_there(aa=False), "lame"),
     ],
 )
-def test_resolvers_need_no_authority(habit: habits.Habit, kind: str) -> None:
+def test_resolvers_need_no_authority(habit: behaviors.Habit, kind: str) -> None:
     """A resolver's answer counts even without the AA flag, unless it is only a referral."""
     assert asked(habit, recursive=True).kind == kind
 
@@ -219,7 +225,7 @@ SERVERS = [
     Server(f"ns2.{ZONE}", "fe80::2"),
     Server(f"ns3.{ZONE}", "fe80::3"),
 ]
-RESOLVED = habits.answer(MX, aa=False)
+RESOLVED = behaviors.answer(MX, aa=False)
 
 
 @pytest.fixture(scope="module")
@@ -261,15 +267,15 @@ def test_look_ups(world: Resolvers) -> None:
 @pytest.mark.parametrize(
     ("habit", "kind"),
     [
-        (habits.checking(RESOLVED), "bogus"),
-        (habits.checking(habits.nothing_there(soa="example.com", aa=False)), "bogus"),
-        (habits.by_turns(habits.failing("SERVFAIL"), RESOLVED), "answered"),
-        (habits.failing("SERVFAIL"), "failed"),
-        (habits.failing("REFUSED"), "lame"),
-        (habits.silent, "silent"),
+        (behaviors.checking(RESOLVED), "bogus"),
+        (behaviors.checking(behaviors.nothing_there(soa="example.com", aa=False)), "bogus"),
+        (behaviors.by_turns(behaviors.failing("SERVFAIL"), RESOLVED), "answered"),
+        (behaviors.failing("SERVFAIL"), "failed"),
+        (behaviors.failing("REFUSED"), "lame"),
+        (behaviors.silent, "silent"),
     ],
 )
-def test_what_a_resolver_means(habit: habits.Habit, kind: str) -> None:
+def test_what_a_resolver_means(habit: behaviors.Habit, kind: str) -> None:
     """A failure counts as a DNSSEC failure only if it disappears when validation is disabled."""
     with misbehaving({("*", "*"): habit}) as server:
         client = resolvers(server, timeout=0.4)
@@ -284,9 +290,9 @@ def test_what_a_resolver_means(habit: habits.Habit, kind: str) -> None:
 def test_a_resolver_that_fails_is_asked_last() -> None:
     """A failing resolver delays queries by its timeout only once, and is then queried last."""
     with (
-        misbehaving({("*", "*"): habits.silent}) as dead,
+        misbehaving({("*", "*"): behaviors.silent}) as dead,
         misbehaving(
-            {("example.com", "MX"): RESOLVED, ("*", "*"): habits.failing("SERVFAIL")}
+            {("example.com", "MX"): RESOLVED, ("*", "*"): behaviors.failing("SERVFAIL")}
         ) as alive,
     ):
         both = resolvers(dead, alive, timeout=1.0)
@@ -339,22 +345,22 @@ def test_servers_given_as_options(world: Resolvers) -> None:
     assert query(server, ZONE, "MX", timeout=5).kind == "unfound"
 
 
-SOA = habits.answer("ns1.example.test. hostmaster.example.test. 1 2 3 4 5")
+SOA = behaviors.answer("ns1.example.test. hostmaster.example.test. 1 2 3 4 5")
 
 
 @pytest.mark.parametrize(
     ("answers", "words"),
     [
-        ({("*", "*"): habits.silent}, "timed out"),
-        ({("*", "*"): habits.failing("SERVFAIL", error=22)}, "SERVFAIL"),
+        ({("*", "*"): behaviors.silent}, "timed out"),
+        ({("*", "*"): behaviors.failing("SERVFAIL", error=22)}, "SERVFAIL"),
         (
-            {(ZONE, "SOA"): SOA, (ZONE, "NS"): habits.nothing_there(soa=ZONE)},
+            {(ZONE, "SOA"): SOA, (ZONE, "NS"): behaviors.nothing_there(soa=ZONE)},
             "it has no NS records",
         ),
     ],
 )
 def test_servers_that_cannot_be_found(
-    answers: dict[tuple[str, str], habits.Habit], words: str
+    answers: dict[tuple[str, str], behaviors.Habit], words: str
 ) -> None:
     """The error names the zone, and says whether the resolver failed or NS records are missing."""
     with misbehaving(answers) as server, pytest.raises(NameServerError) as caught:

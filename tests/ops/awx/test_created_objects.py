@@ -19,8 +19,8 @@ from pydantic import SecretStr
 from ansible_collections.postroom.email.plugins.filter.survey_spec import survey_spec
 from ansible_collections.postroom.email.tests.fakes.awx.controller import Controller
 from ansible_collections.postroom.email.tests.fakes.awx.jobs import injected
-from ansible_collections.postroom.email.tests.fakes.awx.kinds import DEFAULTS
-from ansible_collections.postroom.email.tests.ops.awx.stage import (
+from ansible_collections.postroom.email.tests.fakes.awx.resource_types import DEFAULTS
+from ansible_collections.postroom.email.tests.ops.awx.awx_playbook import (
     ALL,
     PASSWORD,
     SECRETS,

@@ -37,7 +37,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan im
     as_diff,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.problems import Reason
-from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
+from ansible_collections.postroom.email.tests.fakes.mail_api.in_memory_service import (
     QuirkyService,
     domain,
 )

@@ -19,7 +19,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.query impo
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.resolver import (
     Resolvers,
 )
-from ansible_collections.postroom.email.tests.dns.stage import (
+from ansible_collections.postroom.email.tests.dns.bind_with_faults import (
     DKIM,
     DKIM_HELD,
     HOME,

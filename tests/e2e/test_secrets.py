@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ansible_collections.postroom.email.tests.e2e.canary_stage import PASSWORDS, Stage
+from ansible_collections.postroom.email.tests.e2e.secrets_project import PASSWORDS, Stage
 from ansible_collections.postroom.email.tests.support.secrets import leaks
 from ansible_collections.postroom.email.tests.support.service import running_service
 

@@ -27,7 +27,7 @@ from ansible_collections.postroom.email.tests.bot.flows.deployment import (
 from ansible_collections.postroom.email.tests.bot.ui.samples import strings
 from ansible_collections.postroom.email.tests.fakes.slack import delivery
 from ansible_collections.postroom.email.tests.fakes.slack.delivery import HttpTransport, Sent
-from ansible_collections.postroom.email.tests.fakes.slack.world import Message, View
+from ansible_collections.postroom.email.tests.fakes.slack.workspace_state import Message, View
 from ansible_collections.postroom.email.tests.support.company import (
     ALICE,
     BOB,

@@ -14,9 +14,9 @@ import dkim
 import dns.rdatatype
 import pytest
 
+from ansible_collections.postroom.email.tests.dns.bind_with_faults import HOME, KEY, SELECTOR, Gate
 from ansible_collections.postroom.email.tests.dns.conftest import Publisher
-from ansible_collections.postroom.email.tests.dns.stage import HOME, KEY, SELECTOR, Gate
-from ansible_collections.postroom.email.tests.docs.examples import (
+from ansible_collections.postroom.email.tests.docs.module_examples import (
     assert_as_documented,
     run_examples,
 )
@@ -27,7 +27,7 @@ from ansible_collections.postroom.email.tests.support.loopback import (
     free_port,
 )
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from ansible_collections.postroom.email.tests.support.site import Site
+from ansible_collections.postroom.email.tests.support.tenant import Site
 
 NAMES = [f"{HOME} MX", f"{HOME} TXT", f"{SELECTOR}.{HOME} TXT"]
 RIVAL = "MX 5 mx.other.example."

@@ -21,7 +21,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_set
     txt,
     txt_strings,
 )
-from ansible_collections.postroom.email.tests.dns.stage import (
+from ansible_collections.postroom.email.tests.dns.bind_with_faults import (
     DKIM,
     MX,
     SPF,
@@ -31,7 +31,7 @@ from ansible_collections.postroom.email.tests.dns.stage import (
     statuses,
     zone,
 )
-from ansible_collections.postroom.email.tests.fakes.nameserver import habits
+from ansible_collections.postroom.email.tests.fakes.nameserver import behaviors
 from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
 from ansible_collections.postroom.email.tests.support.bind import (
     BindServer,
@@ -206,8 +206,8 @@ def test_conflicts_that_only_resolvers_see_are_waited_for(scene: Scene) -> None:
 def test_a_stale_resolver_delays_active(scene: Scene) -> None:
     """A stale resolver delays the `active` stage, but the records match."""
     stale = {
-        ("*", "MX"): habits.nothing_there(soa="plain.example"),
-        ("*", "*"): habits.relay(scene.resolver.address, scene.resolver.port),
+        ("*", "MX"): behaviors.nothing_there(soa="plain.example"),
+        ("*", "*"): behaviors.relay(scene.resolver.address, scene.resolver.port),
     }
     with misbehaving(stale) as behind:
         verification = seen("plain.example", scene.authority, resolvers=(scene.resolver, behind))
@@ -226,15 +226,15 @@ def test_no_remedy_costs_more_than_receivers_allow(scene: Scene) -> None:
 def test_a_resolver_that_lies_about_an_include(scene: Scene) -> None:
     """An authoritative server takes precedence over a resolver's wrong answer about an include."""
     lie = {
-        ("spf.example.net", "TXT"): habits.nothing_there(soa="example.net"),
-        ("*", "*"): habits.relay(scene.resolver.address, scene.resolver.port),
+        ("spf.example.net", "TXT"): behaviors.nothing_there(soa="example.net"),
+        ("*", "*"): behaviors.relay(scene.resolver.address, scene.resolver.port),
     }
     with misbehaving(lie) as liar:
         found = seen(HOME, scene.authority, resolvers=(liar,))
         assert (statuses(found), found.stage, found.advice) == (MATCH, "active", ())
         ignorant = {
-            ("*example.net", "*"): habits.failing("REFUSED"),
-            ("*", "*"): habits.relay(scene.authority.address, scene.authority.port),
+            ("*example.net", "*"): behaviors.failing("REFUSED"),
+            ("*", "*"): behaviors.relay(scene.authority.address, scene.authority.port),
         }
         with misbehaving(ignorant) as authority:
             found = seen(HOME, authority, resolvers=(liar,))
@@ -244,15 +244,15 @@ def test_a_resolver_that_lies_about_an_include(scene: Scene) -> None:
 
 def test_a_resolver_that_fails(scene: Scene) -> None:
     """If a resolver fails, the records are still verified, but SPF look-ups are not counted."""
-    with misbehaving({("*", "*"): habits.silent}) as bad:
+    with misbehaving({("*", "*"): behaviors.silent}) as bad:
         verification = seen("signed.example", scene.authority, resolvers=(bad,), seconds=2.0)
         # Without an authoritative server, nothing is known about the records.
         lost = seen("signed.example", resolvers=(bad,), seconds=0.4)
     assert (statuses(verification), verification.stage) == (MATCH, "published")
     assert verification.advice == ()
     ignorant = {
-        ("*example.net", "*"): habits.failing("REFUSED"),
-        ("*", "*"): habits.relay(scene.resolver.address, scene.resolver.port),
+        ("*example.net", "*"): behaviors.failing("REFUSED"),
+        ("*", "*"): behaviors.relay(scene.resolver.address, scene.resolver.port),
     }
     with misbehaving(ignorant) as half:
         found = seen("signed.example", scene.authority, resolvers=(half,))
@@ -266,15 +266,15 @@ def test_a_resolver_that_fails(scene: Scene) -> None:
 
 HOME = "plain.example"
 BAD = [
-    habits.silent,
-    habits.garbage,
-    habits.nothing_there(),
-    habits.failing("SERVFAIL"),
+    behaviors.silent,
+    behaviors.garbage,
+    behaviors.nothing_there(),
+    behaviors.failing("SERVFAIL"),
 ]
 RIGHT = {
-    (HOME, "MX"): habits.answer(*MX),
-    (HOME, "TXT"): habits.answer(as_rdata(txt(SPF))),
-    (f"service._domainkey.{HOME}", "TXT"): habits.answer(KEY),
+    (HOME, "MX"): behaviors.answer(*MX),
+    (HOME, "TXT"): behaviors.answer(as_rdata(txt(SPF))),
+    (f"service._domainkey.{HOME}", "TXT"): behaviors.answer(KEY),
 }
 
 
@@ -295,11 +295,11 @@ def test_bad_servers_hide_nothing_and_add_nothing(scene: Scene) -> None:
 
 def test_each_question_is_answered_on_its_own() -> None:
     """A failed query does not affect the verdict on other records."""
-    cut = {question: habits.truncated(habit) for question, habit in RIGHT.items()}
+    cut = {question: behaviors.truncated(habit) for question, habit in RIGHT.items()}
     with misbehaving(cut) as server:
         assert statuses(seen(HOME, server)) == MATCH
         assert {asked.over_tcp for asked in server.asked} == {False, True}
-    with misbehaving({**RIGHT, (HOME, "TXT"): habits.failing("SERVFAIL")}) as server:
+    with misbehaving({**RIGHT, (HOME, "TXT"): behaviors.failing("SERVFAIL")}) as server:
         verification = seen(HOME, server)
     assert (statuses(verification), verification.stage) == (
         ["match", "unknown", "match"],
@@ -323,7 +323,7 @@ def test_any_bytes_come_to_a_verdict() -> None:
             flipped[2 + place % (len(wire) - 2)] ^= mask
         return bytes(flipped)
 
-    def spoiling(habit: habits.Habit) -> habits.Habit:
+    def spoiling(habit: behaviors.Habit) -> behaviors.Habit:
         return lambda asked: [p._replace(data=changed(p.data)) for p in habit(asked)]
 
     with misbehaving({key: spoiling(habit) for key, habit in RIGHT.items()}) as server:
@@ -352,7 +352,7 @@ def lines(home: str, *numbers: int) -> list[str]:
 def test_progress_is_reported(scene: Scene) -> None:
     """Progress is reported at each change, with the missing records and the remaining time."""
     home = HOMES[0]
-    relay = habits.relay(scene.authority.address, scene.authority.port)
+    relay = behaviors.relay(scene.authority.address, scene.authority.port)
     with misbehaving({("*", "*"): relay}) as server:
 
         def publish(*numbers: int) -> None:
@@ -386,8 +386,8 @@ def test_unknown_records_are_waited_for(scene: Scene) -> None:
     """A wait continues while a server refuses queries, because a refusal proves nothing."""
     home = HOMES[2]
     scene.authority.change(home, add=lines(home))
-    with misbehaving({("*", "*"): habits.refused}) as server:
-        relay = habits.relay(scene.authority.address, scene.authority.port)
+    with misbehaving({("*", "*"): behaviors.refused}) as server:
+        relay = behaviors.relay(scene.authority.address, scene.authority.port)
         play = Play([lambda: server.habits.update({("*", "*"): relay})])
         assert statuses(play.wait(home, server)) == ["match"] * 3
     assert f"MX of {home} is not known at {server}" in play.lines[0]
@@ -400,7 +400,7 @@ def test_an_interrupt_ends_the_wait() -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt
 
-    def interrupted(_question: habits.Asked) -> list[habits.Piece]:
+    def interrupted(_question: behaviors.Asked) -> list[behaviors.Piece]:
         if not done.is_set():
             done.set()
             _thread.interrupt_main()

@@ -14,7 +14,7 @@ from urllib.parse import quote
 import httpx
 
 from ansible_collections.postroom.email.tests.support.modules import run_module
-from ansible_collections.postroom.email.tests.support.recorder import Recorder
+from ansible_collections.postroom.email.tests.support.recording_proxy import Recorder
 
 MODULES = "ansible_collections.postroom.email.plugins.modules"
 

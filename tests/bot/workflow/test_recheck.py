@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.postroom.email.tests.bot.workflow.office import (
+from ansible_collections.postroom.email.tests.bot.workflow.harness import (
     ALICE,
     BOB,
     NEW,

@@ -42,7 +42,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.models import 
     RequiredRecords,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_domain
-from ansible_collections.postroom.email.tests.fakes.nameserver.habits import Asked, Piece, relay
+from ansible_collections.postroom.email.tests.fakes.nameserver.behaviors import Asked, Piece, relay
 from ansible_collections.postroom.email.tests.fakes.nameserver.server import BadServer, misbehaving
 from ansible_collections.postroom.email.tests.support.bind import BindServer, Zone, new_key, running
 

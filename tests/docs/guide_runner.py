@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
 
-from ansible_collections.postroom.email.tests.docs import readme
+from ansible_collections.postroom.email.tests.docs import fenced_blocks
 from ansible_collections.postroom.email.tests.support import playbooks
 from ansible_collections.postroom.email.tests.support.service import RunningService
 
@@ -60,7 +60,7 @@ class Reader:
         self._env = playbooks.environment(settings, **variables)
         self._programs = settings / "bin"
         self._env["PATH"] = f"{self._programs}:{self._env['PATH']}"
-        account = next(b for b in readme.blocks("yaml") if b.file_name == "account.yml")
+        account = next(b for b in fenced_blocks.blocks("yaml") if b.file_name == "account.yml")
         self.save("account.yml", account.text)
 
     def save(self, name: str, text: str) -> None:
@@ -82,8 +82,8 @@ class Reader:
 
     def follow(self, guide: Path) -> None:
         """Save a guide's files and run its commands. No command may print the password."""
-        blocks = readme.all_blocks(guide)
-        for block, after in pairwise([*blocks, readme.Block("end", "", "", None)]):
+        blocks = fenced_blocks.all_blocks(guide)
+        for block, after in pairwise([*blocks, fenced_blocks.Block("end", "", "", None)]):
             if block.language in ("yaml", "python"):
                 assert block.file_name, block.text
                 self.save(block.file_name, block.text)

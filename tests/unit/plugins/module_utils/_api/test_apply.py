@@ -17,19 +17,19 @@ from ansible_collections.postroom.email.plugins.module_utils._api.tenant.apply i
     UNCHANGED,
     apply_plan,
 )
-from ansible_collections.postroom.email.tests.fakes.mail_api.fussy import (
+from ansible_collections.postroom.email.tests.fakes.mail_api.in_memory_service import (
+    QuirkyService,
+    domain,
+    forwarder,
+    mailbox,
+)
+from ansible_collections.postroom.email.tests.fakes.mail_api.refusing_service import (
     Fussy,
     holders,
     many,
     names_of,
     plan_for,
     service_of,
-)
-from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import (
-    QuirkyService,
-    domain,
-    forwarder,
-    mailbox,
 )
 from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import problem
 from ansible_collections.postroom.email.tests.support.clients import Clock, Connect, Serve

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from ansible_collections.postroom.email.tests.bot.backends.scenes import (
+from ansible_collections.postroom.email.tests.bot.backends.sample_changes import (
     ALIAS_SURVEY,
     ALICE,
     BOB,
@@ -35,7 +35,7 @@ from ansible_collections.postroom.email.tests.fakes.awx.jobs import (
     Template,
     running_awx,
 )
-from ansible_collections.postroom.email.tests.fakes.awx.web import Fault
+from ansible_collections.postroom.email.tests.fakes.awx.server import Fault
 from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import Reply, scripted
 from ansible_collections.postroom.email.tests.service.api import Api
 from postroom_bot.backends.awx_client import AwxClient, Job

@@ -12,7 +12,10 @@ from ansible_collections.postroom.email.plugins.module_utils._api.client.endpoin
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.apply import Result
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan import Plan
-from ansible_collections.postroom.email.tests.fakes.mail_api.quirky import QuirkyService, domain
+from ansible_collections.postroom.email.tests.fakes.mail_api.in_memory_service import (
+    QuirkyService,
+    domain,
+)
 from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import Reply, Request
 from ansible_collections.postroom.email.tests.support.planning import Parts, mail, plan
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.postroom.email.tests.docs import readme
-from ansible_collections.postroom.email.tests.docs.guides import Reader
-from ansible_collections.postroom.email.tests.ops.awx.stage import (
+from ansible_collections.postroom.email.tests.docs import fenced_blocks
+from ansible_collections.postroom.email.tests.docs.guide_runner import Reader
+from ansible_collections.postroom.email.tests.ops.awx.awx_playbook import (
     ALL,
     PASSWORD,
     PROJECT,
@@ -283,7 +283,7 @@ def test_the_guide_works(tmp_path: Path, stage: Stage) -> None:
     folder.mkdir()
     with running_service(tmp_path / "service") as service:
         reader = Reader(folder, service, variables=stage.connection)
-        reader.follow(readme.CHECKOUT / "docs" / "guides" / "awx.md")
+        reader.follow(fenced_blocks.CHECKOUT / "docs" / "guides" / "awx.md")
     templates = {name.removeprefix("Postroom ") for name in stage.controller.names("job_templates")}
     of_hosts = {"awx", "deploy_bot", *repository.mail_host_playbooks()}
     assert templates >= {*repository.playbooks()} - of_hosts

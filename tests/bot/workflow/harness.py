@@ -16,7 +16,7 @@ from ansible_collections.postroom.email.tests.fakes.slack.person import Person
 from ansible_collections.postroom.email.tests.fakes.slack.workspace import (
     Workspace as SlackWorkspace,
 )
-from ansible_collections.postroom.email.tests.fakes.slack.world import Message
+from ansible_collections.postroom.email.tests.fakes.slack.workspace_state import Message
 from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support.clock import Clock
 from ansible_collections.postroom.email.tests.support.service import RunningService

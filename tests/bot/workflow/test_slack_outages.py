@@ -9,7 +9,12 @@ from datetime import timedelta
 
 import pytest
 
-from ansible_collections.postroom.email.tests.bot.workflow.office import ALICE, NEW, Office, Unready
+from ansible_collections.postroom.email.tests.bot.workflow.harness import (
+    ALICE,
+    NEW,
+    Office,
+    Unready,
+)
 from postroom_bot.domain import Action, Change, MessageRef, Request, State
 from postroom_bot.store import sent_notifications
 from postroom_bot.ui.markup import Message

@@ -25,7 +25,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.update imp
     TsigKey,
     UpdateServer,
 )
-from ansible_collections.postroom.email.tests.fakes.nameserver import habits
+from ansible_collections.postroom.email.tests.fakes.nameserver import behaviors
 from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
 from ansible_collections.postroom.email.tests.support import bind
 from ansible_collections.postroom.email.tests.support.loopback import free_port
@@ -228,14 +228,14 @@ def test_the_zone_of_a_name(server: bind.BindServer, tmp_path: Path) -> None:
 
 def signed(
     rcode: str = "NOERROR", *, key: bind.TsigKey | None = KEY, error: int = 0
-) -> habits.Habit:
+) -> behaviors.Habit:
     """Send an empty answer as an authoritative server, with a signature.
 
     :param key: the key to sign with, or None for no signature
     :param error: a TSIG error code
     """
 
-    def habit(asked: habits.Asked) -> list[habits.Piece]:
+    def habit(asked: behaviors.Asked) -> list[behaviors.Piece]:
         query = dns.message.from_wire(asked.wire, keyring=bind.tsig(KEY))
         response = dns.message.make_response(query, tsig_error=error)
         response.tsig = None
@@ -243,12 +243,12 @@ def signed(
             response.use_tsig(bind.tsig(key), tsig_error=error)
         response.flags |= dns.flags.AA
         response.set_rcode(dns.rcode.from_text(rcode))
-        return [habits.Piece(response.to_wire())]
+        return [behaviors.Piece(response.to_wire())]
 
     return habit
 
 
-def failure(habit: habits.Habit, action: Callable[[UpdateServer], Any]) -> Any:
+def failure(habit: behaviors.Habit, action: Callable[[UpdateServer], Any]) -> Any:
     """Return the error that an action raises if the server has the given habit."""
     with misbehaving({("*", "*"): habit}) as server:
         client = UpdateServer([Server("", server.address, server.port)], TsigKey(*KEY), 0.4)
@@ -273,15 +273,15 @@ def read(client: UpdateServer) -> None:
     [
         (signed(key=None), "valid signature"),
         (signed(key=bind.new_key("mail")), "valid signature"),
-        (habits.garbage, "valid signature"),
-        (habits.wrong_id(signed()), "valid signature"),
-        (habits.silent, "no answer over TCP"),
-        (habits.half(signed()), "no answer over TCP"),
+        (behaviors.garbage, "valid signature"),
+        (behaviors.wrong_id(signed()), "valid signature"),
+        (behaviors.silent, "no answer over TCP"),
+        (behaviors.half(signed()), "no answer over TCP"),
     ],
 )
 @pytest.mark.parametrize("action", [read, update])
 def test_only_a_whole_signed_answer_counts(
-    habit: habits.Habit, action: Callable[[UpdateServer], None], words: str
+    habit: behaviors.Habit, action: Callable[[UpdateServer], None], words: str
 ) -> None:
     """Unless the answer is complete and signed, the outcome is reported as unknown."""
     error = failure(habit, action)
@@ -304,7 +304,7 @@ def test_only_a_whole_signed_answer_counts(
         (signed("NOTAUTH", error=18), errors.KeyRefused, "clocks"),
     ],
 )
-def test_refusals(habit: habits.Habit, kind: type[errors.NameServerError], words: str) -> None:
+def test_refusals(habit: behaviors.Habit, kind: type[errors.NameServerError], words: str) -> None:
     """Each refusal of an update raises its own error."""
     error = failure(habit, update)
     assert type(error) is kind
@@ -333,6 +333,6 @@ def test_unreachable_addresses(tmp_path: Path) -> None:
         assert server.lookup(ZONE, "MX") == ("10 mail.example.net.",)
         server.change(ZONE, delete=[f"{ZONE}. MX"])
         # If the answer is lost, the update may have been applied.
-        behind = habits.relay(server.address, server.port)
+        behind = behaviors.relay(server.address, server.port)
         assert isinstance(failure(lambda asked: behind(asked)[1:], update), errors.NoAnswer)
         assert server.lookup(ZONE, "MX") == ("10 mail.example.net.",)

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.postroom.email.tests.support.desk import Desk, words
+from ansible_collections.postroom.email.tests.support.collection_playbooks import Desk, words
 from ansible_collections.postroom.email.tests.support.playbooks import Recap, Run, environment, run
-from ansible_collections.postroom.email.tests.support.site import Site
+from ansible_collections.postroom.email.tests.support.tenant import Site
 
 PLAYBOOK = Path(__file__).parent / "playbooks" / "converge.yml"
 MODULE_PYTHON = os.environ.get("POSTROOM_TEST_MODULE_PYTHON") or sys.executable

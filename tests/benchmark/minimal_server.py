@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A server that stores the principals it receives and does nothing else.
 
-    python contract.py READY_FILE DELAY
+    python minimal_server.py READY_FILE DELAY
 
 Each response is delayed by DELAY milliseconds, without delaying other connections. This file uses
 only the standard library.

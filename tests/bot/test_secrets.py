@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.postroom.email.tests.bot.backends.scenes import ALIAS_SURVEY
+from ansible_collections.postroom.email.tests.bot.backends.sample_changes import ALIAS_SURVEY
 from ansible_collections.postroom.email.tests.fakes.awx.jobs import Awx, Play, Template, running_awx
 from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import Reply, Request, problem
 from ansible_collections.postroom.email.tests.fakes.slack.person import Person
@@ -25,7 +25,7 @@ from ansible_collections.postroom.email.tests.support.company import (
     company,
     password_in,
 )
-from ansible_collections.postroom.email.tests.support.recorder import Recorder, recording
+from ansible_collections.postroom.email.tests.support.recording_proxy import Recorder, recording
 from ansible_collections.postroom.email.tests.support.secrets import leaks
 
 TYPED = (

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from ansible_collections.postroom.email.tests.support.recorder import Recorder, recording
+from ansible_collections.postroom.email.tests.support.recording_proxy import Recorder, recording
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from ansible_collections.postroom.email.tests.support.site import Site
+from ansible_collections.postroom.email.tests.support.tenant import Site
 
 
 @pytest.fixture(scope="session")

@@ -12,8 +12,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from ansible_collections.postroom.email.tests.bot.workflow.office import ALICE, BOB, Office
-from ansible_collections.postroom.email.tests.fakes.slack.world import PATIENCE
+from ansible_collections.postroom.email.tests.bot.workflow.harness import ALICE, BOB, Office
+from ansible_collections.postroom.email.tests.fakes.slack.workspace_state import PATIENCE
 from ansible_collections.postroom.email.tests.support.clock import Clock
 from postroom_bot.backends.executor import ExecutionContext, Outcome
 from postroom_bot.domain import Action, Change, Request, State
