@@ -33,7 +33,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_set
 from ansible_collections.postroom.email.tests.support import bind  # noqa: E402
 from ansible_collections.postroom.email.tests.support.bot import running_bot  # noqa: E402
 from ansible_collections.postroom.email.tests.support.browser import FLAGS  # noqa: E402
-from ansible_collections.postroom.email.tests.support.collection_playbooks import Desk  # noqa: E402
+from ansible_collections.postroom.email.tests.support.collection_playbooks import PlaybookRunner  # noqa: E402
 from ansible_collections.postroom.email.tests.support.company import company  # noqa: E402
 from ansible_collections.postroom.email.tests.support.service import running_service  # noqa: E402
 from ansible_collections.postroom.email.tests.support.tenant import Api  # noqa: E402
@@ -94,12 +94,12 @@ def write_report(folder: Path) -> Path:
         }
         zones["example.net"] = '@ MX 20 mx.provider.example.\n@ TXT "v=spf1 mx -all"'
         resolved = {"example.com": zones["example.com"]}
-        desk = Desk(folder, service.url, service.token)
+        runner = PlaybookRunner(folder, service.url, service.token)
         forwarders = [{"name": "team@example.org", "members": members[:1]}]
         definition = {"domains": [*records], "mailboxes": mailboxes, "forwarders": forwarders}
-        desk.save("tenant.yml", definition)
+        runner.save("tenant.yml", definition)
         with bind.running(folder, zones) as server, bind.running(folder, resolved) as resolver:
-            run = desk.play(
+            run = runner.play(
                 "report",
                 mail_report_file="report.html",
                 mail_definition_files="tenant.yml",

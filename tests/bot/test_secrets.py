@@ -45,7 +45,7 @@ WORDS = (
 
 
 @dataclass
-class Stage:
+class SecretsRun:
     """A running bot, the services that it talks to, and the directory that collects its output.
 
     :param mail: the recorder in front of the mail service
@@ -186,7 +186,7 @@ class Stage:
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
+def stage(tmp_path: Path) -> Iterator[SecretsRun]:
     """Run the bot together with the services that it talks to."""
     place, kept = tmp_path / "bot", tmp_path / "kept"
     for made in (place / "tmp", place / "home", kept):
@@ -226,10 +226,10 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
         )
         bot = end.enter_context(running)
         here.slack.deliver_over_http(bot.slack_url)
-        yield Stage(here, bot, mail, automation, awx, place, kept)
+        yield SecretsRun(here, bot, mail, automation, awx, place, kept)
 
 
-def test_nothing_shows(stage: Stage) -> None:
+def test_nothing_shows(stage: SecretsRun) -> None:
     """No file, log, message, metric, process or printed line contains any of the secrets."""
     stage.use_commands()
     stage.use_requests()

@@ -42,8 +42,15 @@ from ansible_collections.postroom.email.plugins.module_utils._api.models import 
     RequiredRecords,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_domain
-from ansible_collections.postroom.email.tests.fakes.nameserver.behaviors import Asked, Piece, relay
-from ansible_collections.postroom.email.tests.fakes.nameserver.server import BadServer, misbehaving
+from ansible_collections.postroom.email.tests.fakes.nameserver.behaviors import (
+    Piece,
+    ReceivedQuery,
+    relay,
+)
+from ansible_collections.postroom.email.tests.fakes.nameserver.server import (
+    FakeNameserver,
+    fake_nameserver,
+)
 from ansible_collections.postroom.email.tests.support.bind import BindServer, Zone, new_key, running
 
 HOME = "example.com"
@@ -106,7 +113,7 @@ class Gate:
     delay: float = 0.0
     before_update: Callable[[], None] = field(default=lambda: None)
 
-    def __call__(self, asked: Asked) -> list[Piece]:
+    def __call__(self, asked: ReceivedQuery) -> list[Piece]:
         """Relay a message, and return the answer."""
         pass_on = relay(self.server.address, self.server.port)
         if asked.query.opcode() != dns.opcode.UPDATE:
@@ -127,12 +134,12 @@ class Gate:
 
 
 @dataclass
-class Stage:
+class BindWithFaults:
     """A name server, and the gate in front of it."""
 
     bind: BindServer
     gate: Gate
-    front: BadServer
+    front: FakeNameserver
 
     def server(self, *, seconds: float = 3.0, until: float = math.inf) -> UpdateServer:
         """Return a client that sends updates through the gate."""
@@ -168,12 +175,12 @@ class Stage:
 
 
 @contextmanager
-def stage_with(place: Path, zones: dict[str, Zone | str]) -> Iterator[Stage]:
+def bind_with_faults(place: Path, zones: dict[str, Zone | str]) -> Iterator[BindWithFaults]:
     """Run a name server with these zones, and a gate in front of it."""
     with running(place, zones, keys=[KEY]) as bind:
         gate = Gate(bind)
-        with misbehaving({("*", "*"): gate}) as front:
-            yield Stage(bind, gate, front)
+        with fake_nameserver({("*", "*"): gate}) as front:
+            yield BindWithFaults(bind, gate, front)
 
 
 def zone(

@@ -14,23 +14,23 @@ import pytest
 from ansible_collections.postroom.email.tests.dns.bind_with_faults import (
     HOME,
     KEY,
-    Stage,
-    stage_with,
+    BindWithFaults,
+    bind_with_faults,
 )
 from ansible_collections.postroom.email.tests.support.fixtures import direct, service
 from ansible_collections.postroom.email.tests.support.loopback import free_port
-from ansible_collections.postroom.email.tests.support.tenant import Site
-from ansible_collections.postroom.email.tests.support.tenant_fixtures import recorder, site
+from ansible_collections.postroom.email.tests.support.tenant import RecordedTenant
+from ansible_collections.postroom.email.tests.support.tenant_fixtures import recorder, tenant
 
-__all__ = ["direct", "recorder", "service", "site"]
+__all__ = ["direct", "recorder", "service", "tenant"]
 
 
 @dataclass
 class Publisher:
     """A tenant with a domain, and the domain's name server."""
 
-    site: Site
-    stage: Stage
+    tenant: RecordedTenant
+    stage: BindWithFaults
 
     def run(self, state: str, *, check: bool = False, **options: Any) -> dict[str, Any]:
         """Run `email_dns_records` and return its result."""
@@ -45,14 +45,14 @@ class Publisher:
             "tsig_secret": f"{KEY.secret}\n",
             "ttl": 600,
         }
-        return self.site.run(
+        return self.tenant.run(
             "email_dns_records", check=check, **{**defaults, "state": state, **options}
         )
 
 
 @pytest.fixture
-def publisher(site: Site, tmp_path: Path) -> Iterator[Publisher]:
+def publisher(tenant: RecordedTenant, tmp_path: Path) -> Iterator[Publisher]:
     """Provide a tenant with one domain and a separate name server."""
-    site.create(HOME)
-    with stage_with(tmp_path, {HOME: ""}) as stage:
-        yield Publisher(site, stage)
+    tenant.create(HOME)
+    with bind_with_faults(tmp_path, {HOME: ""}) as stage:
+        yield Publisher(tenant, stage)

@@ -16,7 +16,7 @@ from ansible_collections.postroom.email.tests.fakes.dns_providers import (
     cloudflare as played_cloudflare,
 )
 from ansible_collections.postroom.email.tests.fakes.dns_providers import hetzner as played_hetzner
-from ansible_collections.postroom.email.tests.fakes.dns_providers.server import played
+from ansible_collections.postroom.email.tests.fakes.dns_providers.server import running_api
 from ansible_collections.postroom.email.tests.support import bind, powerdns
 from ansible_collections.postroom.email.tests.support.certificates import Authority
 from ansible_collections.postroom.email.tests.support.recording_proxy import recording
@@ -135,10 +135,10 @@ def cloudflare(zone: str, folder: Path) -> Iterator[Provider]:
     authority = Authority(folder)
     api = played_cloudflare.Cloudflare(zone)
     token = played_cloudflare.TOKEN
-    with played(api, authority.serves("DNS:api.cloudflare.com")) as player:
-        settings = {"https_proxy": player.url, "SSL_CERT_FILE": str(authority.path)}
+    with running_api(api, authority.serves("DNS:api.cloudflare.com")) as server:
+        settings = {"https_proxy": server.url, "SSL_CERT_FILE": str(authority.path)}
         variables = {"dns_cloudflare_api_token": token}
-        yield Provider(zone, variables, settings, token, api.lookup, api.put, player.take_writes)
+        yield Provider(zone, variables, settings, token, api.lookup, api.put, server.take_writes)
 
 
 @contextmanager
@@ -146,10 +146,10 @@ def hetzner(zone: str, folder: Path) -> Iterator[Provider]:
     """Run a fake of Hetzner's Cloud API."""
     api = played_hetzner.Hetzner(zone)
     token = played_hetzner.TOKEN
-    with played(api) as player:
-        settings = {"HCLOUD_ENDPOINT": f"{player.url}/v1"}
+    with running_api(api) as server:
+        settings = {"HCLOUD_ENDPOINT": f"{server.url}/v1"}
         variables = {"dns_hetzner_token": token}
-        yield Provider(zone, variables, settings, token, api.lookup, api.put, player.take_writes)
+        yield Provider(zone, variables, settings, token, api.lookup, api.put, server.take_writes)
 
 
 #: The providers, keyed by the value of `dns_provider`.

@@ -20,14 +20,14 @@ from ansible_collections.postroom.email.tests.docs.module_examples import (
     assert_as_documented,
     run_examples,
 )
-from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
+from ansible_collections.postroom.email.tests.fakes.nameserver.server import fake_nameserver
 from ansible_collections.postroom.email.tests.support.bind import new_key, running
 from ansible_collections.postroom.email.tests.support.loopback import (
     address_with_ports,
     free_port,
 )
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from ansible_collections.postroom.email.tests.support.tenant import Site
+from ansible_collections.postroom.email.tests.support.tenant import RecordedTenant
 
 NAMES = [f"{HOME} MX", f"{HOME} TXT", f"{SELECTOR}.{HOME} TXT"]
 RIVAL = "MX 5 mx.other.example."
@@ -89,7 +89,7 @@ def test_check_mode_and_idempotence(
     assert (publisher.stage.gate.updates, publisher.stage.held()) == (sent + 1, after)
 
 
-def test_verified(publisher: Publisher, site: Site) -> None:
+def test_verified(publisher: Publisher, tenant: RecordedTenant) -> None:
     """The `verified` state reports problems without failing, and sends one GET to the service."""
     assert statuses(publisher.run("verified")) == ["missing"] * 3
     put_other_records(publisher)
@@ -98,11 +98,11 @@ def test_verified(publisher: Publisher, site: Site) -> None:
     assert (found["verified"], found["stage"]) == (False, "created")
     assert all(record["remedy"] for record in found["records"])
 
-    site.recorder.take()
+    tenant.recorder.take()
     publisher.run("retrieved")
     publisher.run("present")
     done = publisher.run("verified")
-    requests = [(exchange.method, exchange.path) for exchange in site.recorder.take()]
+    requests = [(exchange.method, exchange.path) for exchange in tenant.recorder.take()]
     assert requests == [("GET", f"/api/dns/{HOME}")] * 3
     assert statuses(done) == ["match"] * 3
     assert (done["verified"], done["stage"], done["changed"]) == (True, "published", False)
@@ -175,20 +175,20 @@ def primary(tmp_path: Path) -> Iterator[tuple[Gate, str]]:
     )
     with running(tmp_path, {HOME: zone}, keys=[KEY]) as bind:
         gate = Gate(bind)
-        with misbehaving({("*", "*"): gate}, address=address, port=53):
+        with fake_nameserver({("*", "*"): gate}, address=address, port=53):
             yield gate, str(bind)
 
 
 @pytest.mark.parametrize("named", [{}, {"update_server": f"Primary.{HOME}."}])
 def test_the_primary_takes_the_update(
-    named: dict[str, str], primary: tuple[Gate, str], site: Site
+    named: dict[str, str], primary: tuple[Gate, str], tenant: RecordedTenant
 ) -> None:
     """The primary server is found through the SOA record, or by the name in the option."""
     gate, resolver = primary
-    site.create(HOME)
+    tenant.create(HOME)
     options: dict[str, Any] = {"tsig_name": KEY.name, "tsig_secret": KEY.secret, **named}
     options |= {"domain": HOME, "resolvers": [resolver], "wait": True}
-    done = site.run("email_dns_records", state="present", **options)
+    done = tenant.run("email_dns_records", state="present", **options)
     assert not done["failed"], done
     assert gate.updates == 1
     assert (len(done["changes"]), done["verified"], done["stage"]) == (3, True, "active")

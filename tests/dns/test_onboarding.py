@@ -15,7 +15,10 @@ import pytest
 from ansible_collections.postroom.email.tests.docs import fenced_blocks
 from ansible_collections.postroom.email.tests.docs.guide_runner import Reader
 from ansible_collections.postroom.email.tests.support import bind
-from ansible_collections.postroom.email.tests.support.collection_playbooks import Desk, words
+from ansible_collections.postroom.email.tests.support.collection_playbooks import (
+    PlaybookRunner,
+    output_text,
+)
 from ansible_collections.postroom.email.tests.support.playbooks import Run, read_recap
 from ansible_collections.postroom.email.tests.support.recording_proxy import Recorder
 from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
@@ -28,9 +31,9 @@ GRANTS = re.compile(r"^\s*(grant .*;)$", re.MULTILINE)
 
 
 @pytest.fixture
-def desk(recorder: Recorder, service: RunningService, tmp_path: Path) -> Desk:
+def runner(recorder: Recorder, service: RunningService, tmp_path: Path) -> PlaybookRunner:
     """Provide a directory for running playbooks."""
-    return Desk(tmp_path, recorder.url, service.token)
+    return PlaybookRunner(tmp_path, recorder.url, service.token)
 
 
 @pytest.fixture
@@ -49,45 +52,45 @@ def changed(run: Run) -> dict[str, int]:
 
 
 def test_domains_of_an_inventory(
-    desk: Desk, recorder: Recorder, service: RunningService, server: bind.BindServer
+    runner: PlaybookRunner, recorder: Recorder, service: RunningService, server: bind.BindServer
 ) -> None:
     """Each host's domain is registered and published at its provider exactly once."""
     publishing = {"dns_provider": "rfc2136", "dns_update_server": str(server)}
     publishing |= {"dns_tsig_name": KEY.name, "dns_tsig_secret": KEY.secret}
     hosts = {"one": {"email_domain": ONE}, "two": {"email_domain": "Bücher.example"}}
     hosts["three"] = {"email_domain": PASTED, "dns_provider": "none"}
-    desk.save("hosts.yml", {"domains": {"hosts": hosts, "vars": publishing}})
+    runner.save("hosts.yml", {"domains": {"hosts": hosts, "vars": publishing}})
     asked = {"dns_nameservers": [str(server)], "dns_resolvers": [str(server)]}
     given = {"mail_hosts": "domains", "mail_domain": "", **asked}
     with recorder.forbidding_writes():
-        would = desk.play("onboard_domain", "-i", "hosts.yml", "--check", **given)
+        would = runner.play("onboard_domain", "-i", "hosts.yml", "--check", **given)
     assert changed(would) == {"one": 1, "two": 1, "three": 1}
     assert server.lookup(ONE, "MX") == ()
-    done = desk.play("onboard_domain", "-i", "hosts.yml", "-vvvv", "--diff", **given)
+    done = runner.play("onboard_domain", "-i", "hosts.yml", "-vvvv", "--diff", **given)
     assert changed(done) == {"one": 2, "two": 2, "three": 1}
     assert KEY.secret not in done.output
     assert service.token not in done.output
-    assert f"{ONE} is active" in words(done)
-    assert f"MX {TWO}: match" in words(done)
-    assert f"MX {PASTED}: missing: " in words(done)
-    assert f"{PASTED}: make these changes at the DNS provider" in words(done)
+    assert f"{ONE} is active" in output_text(done)
+    assert f"MX {TWO}: match" in output_text(done)
+    assert f"MX {PASTED}: missing: " in output_text(done)
+    assert f"{PASTED}: make these changes at the DNS provider" in output_text(done)
     assert server.lookup(ONE, "MX") == ("10 mail.postroom.test.",)
     assert server.lookup(TWO, "TXT") == ('"v=spf1 mx include:spf.postroom.test -all"',)
-    again = desk.play("onboard_domain", "-i", "hosts.yml", **given)
+    again = runner.play("onboard_domain", "-i", "hosts.yml", **given)
     assert changed(again) == {"one": 0, "two": 0, "three": 0}
 
 
-def test_one_domain(desk: Desk, server: bind.BindServer) -> None:
+def test_one_domain(runner: PlaybookRunner, server: bind.BindServer) -> None:
     """A domain can be given as a variable, or as a host from the inventory plugin."""
     asked = {"dns_nameservers": [str(server)], "dns_resolvers": [str(server)]}
-    done = desk.play("onboard_domain", mail_domain=f" {PASTED}\n", **asked)
+    done = runner.play("onboard_domain", mail_domain=f" {PASTED}\n", **asked)
     assert done.status == 0, done.output
-    assert f"At {PASTED}, add the record MX 10 mail.postroom.test." in words(done)
-    desk.save("mail.email_domains.yml", {"plugin": "postroom.email.email_domains"})
+    assert f"At {PASTED}, add the record MX 10 mail.postroom.test." in output_text(done)
+    runner.save("mail.email_domains.yml", {"plugin": "postroom.email.email_domains"})
     given = {"mail_hosts": PASTED, "dns_verify": False}
-    again = desk.play("onboard_domain", "-i", "mail.email_domains.yml", **given)
+    again = runner.play("onboard_domain", "-i", "mail.email_domains.yml", **given)
     assert changed(again) == {PASTED: 0}
-    assert f"MX {PASTED}: not checked" in words(again)
+    assert f"MX {PASTED}: not checked" in output_text(again)
 
 
 @pytest.mark.parametrize(
@@ -101,15 +104,15 @@ def test_one_domain(desk: Desk, server: bind.BindServer) -> None:
     ],
 )
 def test_mistakes_change_nothing(
-    desk: Desk, recorder: Recorder, given: dict[str, Any], message: str
+    runner: PlaybookRunner, recorder: Recorder, given: dict[str, Any], message: str
 ) -> None:
     """A missing, ambiguous or misspelled variable is reported before a domain is registered."""
-    desk.save("hosts.yml", {"all": {"hosts": {"one": {}, "two": {"email_domain": ONE}}}})
+    runner.save("hosts.yml", {"all": {"hosts": {"one": {}, "two": {"email_domain": ONE}}}})
     options = ("-i", "hosts.yml") if "mail_hosts" in given else ()
     with recorder.forbidding_writes():
-        run = desk.play("onboard_domain", *options, **given)
+        run = runner.play("onboard_domain", *options, **given)
     assert run.status == (0 if given == {"mail_hosts": "nowhere"} else 2)
-    assert message in words(run)
+    assert message in output_text(run)
 
 
 def test_the_guide_does_what_it_says(tmp_path: Path) -> None:

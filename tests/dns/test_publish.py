@@ -26,11 +26,11 @@ from ansible_collections.postroom.email.tests.dns.bind_with_faults import (
     INCLUDE,
     MX,
     SELECTOR,
-    Stage,
+    BindWithFaults,
+    bind_with_faults,
     everything,
     records_of,
     spf,
-    stage_with,
 )
 from ansible_collections.postroom.email.tests.support.bind import Zone
 
@@ -66,7 +66,7 @@ def keys_zone(domain: str) -> str:
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
+def stage(tmp_path: Path) -> Iterator[BindWithFaults]:
     """Run a name server with several kinds of zones."""
     other = 'grant "other" zonesub ANY;'
     zones: dict[str, Zone | str] = {
@@ -89,7 +89,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
         "test": '* TXT "v=spf1 -all"',
         "example.net": 'spf TXT "v=spf1 -all"',
     }
-    with stage_with(tmp_path, zones) as stage:
+    with bind_with_faults(tmp_path, zones) as stage:
         yield stage
 
 
@@ -98,7 +98,7 @@ def names(changes: Iterable[SetChange]) -> list[tuple[str, str]]:
     return [(change.action, str(change.subject)) for change in changes]
 
 
-def test_other_records_stay(stage: Stage) -> None:
+def test_other_records_stay(stage: BindWithFaults) -> None:
     """Other clients' records stay unchanged, byte for byte, and SPF records are merged."""
     before = stage.held("full.example")
     done = stage.publish(records_of("full.example"))
@@ -123,7 +123,7 @@ def test_other_records_stay(stage: Stage) -> None:
     ],
 )
 def test_what_cannot_be_published(
-    stage: Stage, domain: str, error: type[Exception], words: str, updates: int
+    stage: BindWithFaults, domain: str, error: type[Exception], words: str, updates: int
 ) -> None:
     """If a record can't be published, the zone is not changed at all."""
     before = stage.held(domain)
@@ -134,7 +134,7 @@ def test_what_cannot_be_published(
     assert stage.held(domain) == before
 
 
-def test_keys_in_another_zone(stage: Stage) -> None:
+def test_keys_in_another_zone(stage: BindWithFaults) -> None:
     """Keys in another zone are updated separately, and a failure reports the completed changes."""
     stage.publish(records_of("split.example"))
     assert stage.gate.updates == 2
@@ -148,7 +148,7 @@ def test_keys_in_another_zone(stage: Stage) -> None:
     assert stage.held("partly.example") == {**everything(), "DKIM": ()}
 
 
-def test_eight_writers_at_once(stage: Stage) -> None:
+def test_eight_writers_at_once(stage: BindWithFaults) -> None:
     """Eight concurrent writers never lose each other's records, even within one SPF record."""
     domains = [f"d{number}.{HOME}" for number in range(8)]
     includes = [f"include:spf{number}.example.net" for number in range(8)]
@@ -168,7 +168,7 @@ def test_eight_writers_at_once(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(("lost", "updates"), [("lost_answers", 1), ("lost_updates", 2)])
-def test_a_lost_message(stage: Stage, lost: str, updates: int) -> None:
+def test_a_lost_message(stage: BindWithFaults, lost: str, updates: int) -> None:
     """After a lost message, the zone shows whether the update was applied or must be repeated."""
     setattr(stage.gate, lost, 1)
     until = time.monotonic() + 4.0
@@ -178,7 +178,7 @@ def test_a_lost_message(stage: Stage, lost: str, updates: int) -> None:
     assert stage.held() == everything()
 
 
-def test_a_slow_server_gets_no_more_time(stage: Stage) -> None:
+def test_a_slow_server_gets_no_more_time(stage: BindWithFaults) -> None:
     """All queries together respect the task's deadline."""
     stage.gate.delay = 0.4
     with pytest.raises(errors.NameServerError, match="timed out"):
@@ -188,7 +188,7 @@ def test_a_slow_server_gets_no_more_time(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("sent", [True, False])
-def test_a_silent_server(stage: Stage, sent: bool) -> None:
+def test_a_silent_server(stage: BindWithFaults, sent: bool) -> None:
     """The outcome is reported as unknown only if an update was sent."""
 
     def fall_silent() -> None:
@@ -204,7 +204,7 @@ def test_a_silent_server(stage: Stage, sent: bool) -> None:
     assert bool(stage.gate.updates) is sent
 
 
-def test_another_writer_is_faster(stage: Stage) -> None:
+def test_another_writer_is_faster(stage: BindWithFaults) -> None:
     """If another client writes first, the update is merged again, a limited number of times."""
 
     def once() -> None:
@@ -230,7 +230,7 @@ def test_another_writer_is_faster(stage: Stage) -> None:
     assert set(MX).isdisjoint(stage.held(domain)["MX"])
 
 
-def test_a_key_behind_aliases_of_the_zone(stage: Stage) -> None:
+def test_a_key_behind_aliases_of_the_zone(stage: BindWithFaults) -> None:
     """A key behind aliases in the same zone counts as published, and is never changed."""
     alias = f"{SELECTOR}.{HOME}. 60 CNAME"
     chain = [f"one.{HOME}. 60 CNAME two.{HOME}.", f"two.{HOME}. 60 TXT {DKIM_HELD[0]}"]
@@ -241,7 +241,7 @@ def test_a_key_behind_aliases_of_the_zone(stage: Stage) -> None:
         assert stage.publish(records_of(HOME), absent=absent).plan.changes == ()
 
 
-def test_a_key_behind_an_alias_of_another_zone(stage: Stage) -> None:
+def test_a_key_behind_an_alias_of_another_zone(stage: BindWithFaults) -> None:
     """A key behind an alias of another zone is looked up with resolvers."""
     stage.bind.change(HOME, add=[f"{SELECTOR}.{HOME}. 60 CNAME {ELSEWHERE}."])
     asked: list[tuple[str, str]] = []
@@ -265,7 +265,7 @@ def test_a_key_behind_an_alias_of_another_zone(stage: Stage) -> None:
     assert asked == [(ELSEWHERE, "TXT")] * 4
 
 
-def test_what_a_merged_spf_record_costs(stage: Stage) -> None:
+def test_what_a_merged_spf_record_costs(stage: BindWithFaults) -> None:
     """A merge that exceeds ten look-ups is refused, unless the record already did so before."""
     ask = Resolvers([Server("", stage.bind.address, stage.bind.port)], 5.0).confirmed_texts
 
@@ -292,7 +292,7 @@ def test_what_a_merged_spf_record_costs(stage: Stage) -> None:
 @pytest.mark.parametrize(
     "domain", ["new.wild.example", "a.new.wild.example", "new.aliases.example"]
 )
-def test_a_wildcard_holds_no_records_of_a_name(domain: str, stage: Stage) -> None:
+def test_a_wildcard_holds_no_records_of_a_name(domain: str, stage: BindWithFaults) -> None:
     """A wildcard's records are neither merged nor an obstacle, and reappear after a withdrawal."""
     before = stage.held(domain)
     done = stage.publish(records_of(domain))
@@ -305,7 +305,7 @@ def test_a_wildcard_holds_no_records_of_a_name(domain: str, stage: Stage) -> Non
     assert stage.publish(records_of(domain), absent=True).plan.changes == ()
 
 
-def test_names_that_a_wildcard_does_not_cover(stage: Stage) -> None:
+def test_names_that_a_wildcard_does_not_cover(stage: BindWithFaults) -> None:
     """Names that exist keep their own records, even if these match the wildcard's records."""
     stage.publish(records_of("wild.example"))
     assert stage.held("wild.example") == {**everything(), "TXT": spf(INCLUDE, "-all")}
@@ -319,7 +319,7 @@ def test_names_that_a_wildcard_does_not_cover(stage: Stage) -> None:
     assert stage.held(longest) == everything()
 
 
-def test_records_by_a_wildcard_end(stage: Stage) -> None:
+def test_records_by_a_wildcard_end(stage: BindWithFaults) -> None:
     """A warning says that publishing will hide a wildcard's records."""
     domain = "shop.wild.example"
     (warning,) = stage.publish(records_of(domain), dry_run=True).plan.warnings
@@ -348,7 +348,7 @@ def test_records_by_a_wildcard_end(stage: Stage) -> None:
     ],
 )
 def test_keys_that_are_kept_elsewhere(
-    stage: Stage, domain: str, record: str, remedies: list[str]
+    stage: BindWithFaults, domain: str, record: str, remedies: list[str]
 ) -> None:
     """A key behind a DNAME or NS record counts as published, and the message names that record."""
     with pytest.raises(errors.Refused) as caught:
@@ -369,7 +369,7 @@ def test_keys_that_are_kept_elsewhere(
 
 
 @pytest.mark.parametrize("zone", ["hosts.example", "aliases.example"])
-def test_addresses_by_a_wildcard_end(zone: str, stage: Stage) -> None:
+def test_addresses_by_a_wildcard_end(zone: str, stage: BindWithFaults) -> None:
     """A single warning says that publishing will hide the addresses from a wildcard."""
     domain = f"shop.{zone}"
     predicted = stage.publish(records_of(domain), dry_run=True).plan

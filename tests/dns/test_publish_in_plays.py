@@ -20,7 +20,7 @@ from ansible_collections.postroom.email.tests.dns.bind_with_faults import KEY
 from ansible_collections.postroom.email.tests.dns.conftest import Publisher
 from ansible_collections.postroom.email.tests.e2e import parity_runs, secrets_project
 from ansible_collections.postroom.email.tests.fakes.nameserver.behaviors import silent
-from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
+from ansible_collections.postroom.email.tests.fakes.nameserver.server import fake_nameserver
 from ansible_collections.postroom.email.tests.support import repository
 from ansible_collections.postroom.email.tests.support.bind import new_key
 from ansible_collections.postroom.email.tests.support.loopback import free_port
@@ -56,14 +56,14 @@ def until(condition: Callable[[], bool], output: Callable[[], str]) -> None:
 
 
 @pytest.fixture
-def parity(publisher: Publisher, tmp_path: Path) -> parity_runs.Stage:
+def parity(publisher: Publisher, tmp_path: Path) -> parity_runs.ParityProject:
     """Provide a stage that runs playbooks in Ansible's worker and as modules."""
     folder = tmp_path / "parity"
     folder.mkdir()
-    return parity_runs.Stage(folder, publisher.site, variables(publisher))
+    return parity_runs.ParityProject(folder, publisher.tenant, variables(publisher))
 
 
-def test_both_ways_give_the_same(parity: parity_runs.Stage, publisher: Publisher) -> None:
+def test_both_ways_give_the_same(parity: parity_runs.ParityProject, publisher: Publisher) -> None:
     """Tasks have the same results in the worker and as modules, and check mode predicts changes."""
     here, modules = parity.both(PLAYBOOKS / "parity.yml")
     assert here.results == modules.results
@@ -89,18 +89,20 @@ def test_both_ways_give_the_same(parity: parity_runs.Stage, publisher: Publisher
 @pytest.fixture
 def canary(
     publisher: Publisher, service: RunningService, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[secrets_project.Stage]:
+) -> Iterator[secrets_project.SecretsProject]:
     """Provide a stage for playbooks that must not reveal their secrets."""
-    stage = secrets_project.Stage(tmp_path_factory.mktemp("stage"), service, service)
-    publisher.site.create("other.example")
-    with misbehaving({("*", "*"): silent}) as mute:
+    stage = secrets_project.SecretsProject(tmp_path_factory.mktemp("stage"), service, service)
+    publisher.tenant.create("other.example")
+    with fake_nameserver({("*", "*"): silent}) as mute:
         for name, value in {**variables(publisher), "silent_server": str(mute)}.items():
             stage.give(name, value)
         yield stage
 
 
 @pytest.mark.parametrize("settings", [{}, OFF], ids=["in process", "as modules"])
-def test_no_secret_is_shown(settings: dict[str, str], canary: secrets_project.Stage) -> None:
+def test_no_secret_is_shown(
+    settings: dict[str, str], canary: secrets_project.SecretsProject
+) -> None:
     """Whatever fails, no secret is in the output at -vvvv, the diffs, events, log or files."""
     played = canary.play(str(PLAYBOOKS / "canary.yml"), **settings)
     assert played.status == 0, played.output
@@ -113,7 +115,7 @@ def test_no_secret_is_shown(settings: dict[str, str], canary: secrets_project.St
 
 @pytest.mark.parametrize("settings", [{}, OFF], ids=["in process", "as modules"])
 def test_a_crash_shows_no_secret(
-    settings: dict[str, str], canary: secrets_project.Stage, tmp_path: Path
+    settings: dict[str, str], canary: secrets_project.SecretsProject, tmp_path: Path
 ) -> None:
     """A crash reveals no secret, even if the traceback's message contains all data of the task."""
     copy = tmp_path.joinpath("ansible_collections", "postroom", "email")
@@ -135,7 +137,7 @@ class Play:
     """A play that waits for records, running as a separate process."""
 
     def __init__(self, folder: Path, publisher: Publisher, **settings: str) -> None:
-        given = {"service_url": publisher.site.url, "service_token": publisher.site.token}
+        given = {"service_url": publisher.tenant.url, "service_token": publisher.tenant.token}
         file = folder / "variables.json"
         file.write_text(json.dumps({**given, **variables(publisher)}), "utf-8")
         self._output = folder / "output"

@@ -22,7 +22,10 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.resolver i
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.errors import NameServerError
 from ansible_collections.postroom.email.tests.fakes.nameserver import behaviors
-from ansible_collections.postroom.email.tests.fakes.nameserver.server import BadServer, misbehaving
+from ansible_collections.postroom.email.tests.fakes.nameserver.server import (
+    FakeNameserver,
+    fake_nameserver,
+)
 from ansible_collections.postroom.email.tests.support import bind
 from ansible_collections.postroom.email.tests.support.loopback import free_port
 
@@ -33,15 +36,15 @@ OTHER = behaviors.answer("10 mail.elsewhere.example.")
 FOUND = (Mx(10, "mail.example.net"),)
 
 
-def asked(habit: behaviors.Habit, *, timeout: float = 2.0, recursive: bool = False) -> Answer:
-    """Query a server with the given habit for the MX records of example.com."""
-    with misbehaving({("example.com", "MX"): habit}) as server:
+def asked(behavior: behaviors.Behavior, *, timeout: float = 2.0, recursive: bool = False) -> Answer:
+    """Query a server with the given behavior for the MX records of example.com."""
+    with fake_nameserver({("example.com", "MX"): behavior}) as server:
         at = Server("ns1.example.com", server.address, server.port)
         return query(at, "example.com", "MX", timeout=timeout, recursive=recursive)
 
 
 @pytest.mark.parametrize(
-    "habit",
+    "behavior",
     [
         behaviors.truncated(RIGHT),
         behaviors.by_turns(behaviors.silent, behaviors.silent, RIGHT),
@@ -55,14 +58,14 @@ def asked(habit: behaviors.Habit, *, timeout: float = 2.0, recursive: bool = Fal
         behaviors.both(RIGHT, OTHER),
     ],
 )
-def test_the_right_answer_is_found_among_others(habit: behaviors.Habit) -> None:
+def test_the_right_answer_is_found_among_others(behavior: behaviors.Behavior) -> None:
     """A valid answer is found despite bad answers, by retrying, using TCP or omitting EDNS."""
-    found = asked(habit)
+    found = asked(behavior)
     assert (found.kind, found.detail, found.values, found.ttl) == ("answered", "", FOUND, 3600)
 
 
 @pytest.mark.parametrize(
-    ("kind", "words", "habit"),
+    ("kind", "words", "behavior"),
     [
         ("silent", "timed out", behaviors.silent),
         ("silent", "timed out", behaviors.elsewhere(RIGHT)),
@@ -92,17 +95,17 @@ def test_the_right_answer_is_found_among_others(habit: behaviors.Habit) -> None:
     ],
 )
 def test_a_bad_answer_is_never_an_empty_answer(
-    kind: str, words: str, habit: behaviors.Habit
+    kind: str, words: str, behavior: behaviors.Behavior
 ) -> None:
     """Each failure has its own kind, and no failure is reported as missing records."""
-    found = asked(habit, timeout=QUICK)
+    found = asked(behavior, timeout=QUICK)
     assert (found.kind, found.values) == (kind, ())
     assert words in found.detail
 
 
 def test_servers_that_do_not_listen() -> None:
     """A refused connection over UDP or TCP, and an unknown host, are reported without waiting."""
-    with misbehaving({("*", "*"): behaviors.truncated(RIGHT)}, tcp=False) as server:
+    with fake_nameserver({("*", "*"): behaviors.truncated(RIGHT)}, tcp=False) as server:
         found = query(Server("", server.address, server.port), "example.com", "MX", timeout=30)
         assert (found.kind, found.detail) == ("silent", "Connection refused")
     found = query(Server("", "127.0.0.1", free_port()), "example.com", "MX", timeout=30)
@@ -124,14 +127,14 @@ def test_servers_that_do_not_listen() -> None:
 )
 def test_an_empty_answer_counts_in_the_zone_of_the_name(zone: str, soa: str, kind: str) -> None:
     """An empty answer counts only if it comes from the zone of the queried name."""
-    with misbehaving({("*", "*"): behaviors.nothing_there("NXDOMAIN", soa=soa)}) as server:
+    with fake_nameserver({("*", "*"): behaviors.nothing_there("NXDOMAIN", soa=soa)}) as server:
         at = Server("", server.address, server.port)
         found = query(at, "mail.sub.example.com", "MX", timeout=2, zone=zone)
     assert (found.kind, found.values, found.ttl, found.alias) == (kind, (), None, None)
 
 
 @pytest.mark.parametrize(
-    ("habit", "kind"),
+    ("behavior", "kind"),
     [
         (behaviors.answer(MX, aa=False), "answered"),
         (behaviors.nothing_there(soa="example.com", aa=False), "answered"),
@@ -139,14 +142,14 @@ def test_an_empty_answer_counts_in_the_zone_of_the_name(zone: str, soa: str, kin
         (behaviors.nothing_there(aa=False), "lame"),
     ],
 )
-def test_resolvers_need_no_authority(habit: behaviors.Habit, kind: str) -> None:
+def test_resolvers_need_no_authority(behavior: behaviors.Behavior, kind: str) -> None:
     """A resolver's answer counts even without the AA flag, unless it is only a referral."""
-    assert asked(habit, recursive=True).kind == kind
+    assert asked(behavior, recursive=True).kind == kind
 
 
 def test_flags_of_a_question() -> None:
     """Authoritative servers are queried without recursion and with a safe EDNS payload size."""
-    with misbehaving({("*", "*"): RIGHT}) as server:
+    with fake_nameserver({("*", "*"): RIGHT}) as server:
         at = Server("", server.address, server.port)
         query(at, "example.com", "MX", timeout=2)
         query(at, "example.com", "MX", timeout=2, recursive=True, checking_disabled=True)
@@ -240,7 +243,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Resolvers]:
             yield resolvers(resolver)
 
 
-def resolvers(*servers: bind.BindServer | BadServer, timeout: float = 5.0) -> Resolvers:
+def resolvers(*servers: bind.BindServer | FakeNameserver, timeout: float = 5.0) -> Resolvers:
     """Return a client for the given resolvers."""
     return Resolvers([Server("", server.address, server.port) for server in servers], timeout)
 
@@ -265,7 +268,7 @@ def test_look_ups(world: Resolvers) -> None:
 
 
 @pytest.mark.parametrize(
-    ("habit", "kind"),
+    ("behavior", "kind"),
     [
         (behaviors.checking(RESOLVED), "bogus"),
         (behaviors.checking(behaviors.nothing_there(soa="example.com", aa=False)), "bogus"),
@@ -275,9 +278,9 @@ def test_look_ups(world: Resolvers) -> None:
         (behaviors.silent, "silent"),
     ],
 )
-def test_what_a_resolver_means(habit: behaviors.Habit, kind: str) -> None:
+def test_what_a_resolver_means(behavior: behaviors.Behavior, kind: str) -> None:
     """A failure counts as a DNSSEC failure only if it disappears when validation is disabled."""
-    with misbehaving({("*", "*"): habit}) as server:
+    with fake_nameserver({("*", "*"): behavior}) as server:
         client = resolvers(server, timeout=0.4)
         (found,) = client.all_answers("example.com", "MX")
         assert found.kind == kind
@@ -290,8 +293,8 @@ def test_what_a_resolver_means(habit: behaviors.Habit, kind: str) -> None:
 def test_a_resolver_that_fails_is_asked_last() -> None:
     """A failing resolver delays queries by its timeout only once, and is then queried last."""
     with (
-        misbehaving({("*", "*"): behaviors.silent}) as dead,
-        misbehaving(
+        fake_nameserver({("*", "*"): behaviors.silent}) as dead,
+        fake_nameserver(
             {("example.com", "MX"): RESOLVED, ("*", "*"): behaviors.failing("SERVFAIL")}
         ) as alive,
     ):
@@ -360,10 +363,10 @@ SOA = behaviors.answer("ns1.example.test. hostmaster.example.test. 1 2 3 4 5")
     ],
 )
 def test_servers_that_cannot_be_found(
-    answers: dict[tuple[str, str], behaviors.Habit], words: str
+    answers: dict[tuple[str, str], behaviors.Behavior], words: str
 ) -> None:
     """The error names the zone, and says whether the resolver failed or NS records are missing."""
-    with misbehaving(answers) as server, pytest.raises(NameServerError) as caught:
+    with fake_nameserver(answers) as server, pytest.raises(NameServerError) as caught:
         servers_of(ZONE, resolvers(server, timeout=0.4))
     assert str(caught.value).startswith(f"The name servers of {ZONE} could not be found (")
     assert words in str(caught.value)

@@ -23,7 +23,7 @@ from ansible_collections.postroom.email.tests.fakes.nameserver.behaviors import 
     failing,
     nothing_there,
 )
-from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
+from ansible_collections.postroom.email.tests.fakes.nameserver.server import fake_nameserver
 from ansible_collections.postroom.email.tests.support import powerdns, repository
 from ansible_collections.postroom.email.tests.support.service import RunningService
 
@@ -43,7 +43,10 @@ def test_without_a_provider(service: RunningService, tmp_path: Path) -> None:
     """Without a provider, the role prints the records to add, merged with the current records."""
     register(service, DOMAIN)
     key = dkim_text(service, DOMAIN)
-    with powerdns.running(tmp_path, {DOMAIN: ZONE_TEXT}) as server, misbehaving(SILENT) as silent:
+    with (
+        powerdns.running(tmp_path, {DOMAIN: ZONE_TEXT}) as server,
+        fake_nameserver(SILENT) as silent,
+    ):
         # The values are strings, as on the command line.
         looked = {"dns_nameservers": str(server), "dns_resolvers": str(server), "dns_ttl": "3600"}
         looked |= {"dns_wait": "false", "dns_wait_timeout": "1", "dns_domains": f"{DOMAIN},"}
@@ -116,8 +119,8 @@ def test_errors(service: RunningService, tmp_path: Path) -> None:
     }
     with (
         powerdns.running(tmp_path, {"torn.example": ""}) as server,
-        misbehaving(other) as second,
-        misbehaving(ten) as dear,
+        fake_nameserver(other) as second,
+        fake_nameserver(ten) as dear,
     ):
         at = {"dns_provider": "powerdns", "dns_powerdns_url": server.api_url}
         right = {**at, "dns_powerdns_api_key": server.api_key}

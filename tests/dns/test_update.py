@@ -26,7 +26,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.update imp
     UpdateServer,
 )
 from ansible_collections.postroom.email.tests.fakes.nameserver import behaviors
-from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
+from ansible_collections.postroom.email.tests.fakes.nameserver.server import fake_nameserver
 from ansible_collections.postroom.email.tests.support import bind
 from ansible_collections.postroom.email.tests.support.loopback import free_port
 
@@ -228,14 +228,14 @@ def test_the_zone_of_a_name(server: bind.BindServer, tmp_path: Path) -> None:
 
 def signed(
     rcode: str = "NOERROR", *, key: bind.TsigKey | None = KEY, error: int = 0
-) -> behaviors.Habit:
+) -> behaviors.Behavior:
     """Send an empty answer as an authoritative server, with a signature.
 
     :param key: the key to sign with, or None for no signature
     :param error: a TSIG error code
     """
 
-    def habit(asked: behaviors.Asked) -> list[behaviors.Piece]:
+    def behavior(asked: behaviors.ReceivedQuery) -> list[behaviors.Piece]:
         query = dns.message.from_wire(asked.wire, keyring=bind.tsig(KEY))
         response = dns.message.make_response(query, tsig_error=error)
         response.tsig = None
@@ -245,12 +245,12 @@ def signed(
         response.set_rcode(dns.rcode.from_text(rcode))
         return [behaviors.Piece(response.to_wire())]
 
-    return habit
+    return behavior
 
 
-def failure(habit: behaviors.Habit, action: Callable[[UpdateServer], Any]) -> Any:
-    """Return the error that an action raises if the server has the given habit."""
-    with misbehaving({("*", "*"): habit}) as server:
+def failure(behavior: behaviors.Behavior, action: Callable[[UpdateServer], Any]) -> Any:
+    """Return the error that an action raises if the server has the given behavior."""
+    with fake_nameserver({("*", "*"): behavior}) as server:
         client = UpdateServer([Server("", server.address, server.port)], TsigKey(*KEY), 0.4)
         with pytest.raises(errors.NameServerError) as caught:
             action(client)
@@ -269,7 +269,7 @@ def read(client: UpdateServer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("habit", "words"),
+    ("behavior", "words"),
     [
         (signed(key=None), "valid signature"),
         (signed(key=bind.new_key("mail")), "valid signature"),
@@ -281,16 +281,16 @@ def read(client: UpdateServer) -> None:
 )
 @pytest.mark.parametrize("action", [read, update])
 def test_only_a_whole_signed_answer_counts(
-    habit: behaviors.Habit, action: Callable[[UpdateServer], None], words: str
+    behavior: behaviors.Behavior, action: Callable[[UpdateServer], None], words: str
 ) -> None:
     """Unless the answer is complete and signed, the outcome is reported as unknown."""
-    error = failure(habit, action)
+    error = failure(behavior, action)
     assert isinstance(error, errors.NoAnswer)
     assert words in str(error)
 
 
 @pytest.mark.parametrize(
-    ("habit", "kind", "words"),
+    ("behavior", "kind", "words"),
     [
         (signed("REFUSED"), errors.UpdateRefused, "the TSIG key mail change example.com MX"),
         (signed("NOTAUTH"), errors.UpdateRefused, "(NOTAUTH)"),
@@ -304,17 +304,19 @@ def test_only_a_whole_signed_answer_counts(
         (signed("NOTAUTH", error=18), errors.KeyRefused, "clocks"),
     ],
 )
-def test_refusals(habit: behaviors.Habit, kind: type[errors.NameServerError], words: str) -> None:
+def test_refusals(
+    behavior: behaviors.Behavior, kind: type[errors.NameServerError], words: str
+) -> None:
     """Each refusal of an update raises its own error."""
-    error = failure(habit, update)
+    error = failure(behavior, update)
     assert type(error) is kind
     assert words in str(error)
 
 
 def test_a_failing_server_has_not_nothing() -> None:
     """A server failure, or an answer without a zone, does not count as an empty answer."""
-    for habit in (signed("SERVFAIL"), signed()):
-        assert type(failure(habit, read)) is errors.NameServerError
+    for behavior in (signed("SERVFAIL"), signed()):
+        assert type(failure(behavior, read)) is errors.NameServerError
 
 
 def test_unreachable_addresses(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from ansible_collections.postroom.email.tests.dns.bind_with_faults import (
     zone,
 )
 from ansible_collections.postroom.email.tests.fakes.nameserver import behaviors
-from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
+from ansible_collections.postroom.email.tests.fakes.nameserver.server import fake_nameserver
 from ansible_collections.postroom.email.tests.support.bind import (
     BindServer,
     Forward,
@@ -209,7 +209,7 @@ def test_a_stale_resolver_delays_active(scene: Scene) -> None:
         ("*", "MX"): behaviors.nothing_there(soa="plain.example"),
         ("*", "*"): behaviors.relay(scene.resolver.address, scene.resolver.port),
     }
-    with misbehaving(stale) as behind:
+    with fake_nameserver(stale) as behind:
         verification = seen("plain.example", scene.authority, resolvers=(scene.resolver, behind))
     assert (statuses(verification), verification.stage) == (MATCH, "published")
 
@@ -229,14 +229,14 @@ def test_a_resolver_that_lies_about_an_include(scene: Scene) -> None:
         ("spf.example.net", "TXT"): behaviors.nothing_there(soa="example.net"),
         ("*", "*"): behaviors.relay(scene.resolver.address, scene.resolver.port),
     }
-    with misbehaving(lie) as liar:
+    with fake_nameserver(lie) as liar:
         found = seen(HOME, scene.authority, resolvers=(liar,))
         assert (statuses(found), found.stage, found.advice) == (MATCH, "active", ())
         ignorant = {
             ("*example.net", "*"): behaviors.failing("REFUSED"),
             ("*", "*"): behaviors.relay(scene.authority.address, scene.authority.port),
         }
-        with misbehaving(ignorant) as authority:
+        with fake_nameserver(ignorant) as authority:
             found = seen(HOME, authority, resolvers=(liar,))
     assert statuses(found) == MATCH
     assert "could not be counted" in found.advice[0]
@@ -244,7 +244,7 @@ def test_a_resolver_that_lies_about_an_include(scene: Scene) -> None:
 
 def test_a_resolver_that_fails(scene: Scene) -> None:
     """If a resolver fails, the records are still verified, but SPF look-ups are not counted."""
-    with misbehaving({("*", "*"): behaviors.silent}) as bad:
+    with fake_nameserver({("*", "*"): behaviors.silent}) as bad:
         verification = seen("signed.example", scene.authority, resolvers=(bad,), seconds=2.0)
         # Without an authoritative server, nothing is known about the records.
         lost = seen("signed.example", resolvers=(bad,), seconds=0.4)
@@ -254,7 +254,7 @@ def test_a_resolver_that_fails(scene: Scene) -> None:
         ("*example.net", "*"): behaviors.failing("REFUSED"),
         ("*", "*"): behaviors.relay(scene.resolver.address, scene.resolver.port),
     }
-    with misbehaving(ignorant) as half:
+    with fake_nameserver(ignorant) as half:
         found = seen("signed.example", scene.authority, resolvers=(half,))
     assert (statuses(found), found.stage) == (MATCH, "active")
     (advice,) = found.advice
@@ -281,7 +281,7 @@ RIGHT = {
 def test_bad_servers_hide_nothing_and_add_nothing(scene: Scene) -> None:
     """Bad servers alone make all records unknown, but they don't hide a good server's records."""
     with contextlib.ExitStack() as stack:
-        bad = [stack.enter_context(misbehaving({("*", "*"): habit})) for habit in BAD]
+        bad = [stack.enter_context(fake_nameserver({("*", "*"): behavior})) for behavior in BAD]
         for server in bad:
             alone = seen(HOME, server, seconds=0.3)
             assert (statuses(alone), alone.stage) == (UNKNOWN, "unknown")
@@ -295,11 +295,11 @@ def test_bad_servers_hide_nothing_and_add_nothing(scene: Scene) -> None:
 
 def test_each_question_is_answered_on_its_own() -> None:
     """A failed query does not affect the verdict on other records."""
-    cut = {question: behaviors.truncated(habit) for question, habit in RIGHT.items()}
-    with misbehaving(cut) as server:
+    cut = {question: behaviors.truncated(behavior) for question, behavior in RIGHT.items()}
+    with fake_nameserver(cut) as server:
         assert statuses(seen(HOME, server)) == MATCH
         assert {asked.over_tcp for asked in server.asked} == {False, True}
-    with misbehaving({**RIGHT, (HOME, "TXT"): behaviors.failing("SERVFAIL")}) as server:
+    with fake_nameserver({**RIGHT, (HOME, "TXT"): behaviors.failing("SERVFAIL")}) as server:
         verification = seen(HOME, server)
     assert (statuses(verification), verification.stage) == (
         ["match", "unknown", "match"],
@@ -323,10 +323,10 @@ def test_any_bytes_come_to_a_verdict() -> None:
             flipped[2 + place % (len(wire) - 2)] ^= mask
         return bytes(flipped)
 
-    def spoiling(habit: behaviors.Habit) -> behaviors.Habit:
-        return lambda asked: [p._replace(data=changed(p.data)) for p in habit(asked)]
+    def spoiling(behavior: behaviors.Behavior) -> behaviors.Behavior:
+        return lambda asked: [p._replace(data=changed(p.data)) for p in behavior(asked)]
 
-    with misbehaving({key: spoiling(habit) for key, habit in RIGHT.items()}) as server:
+    with fake_nameserver({key: spoiling(behavior) for key, behavior in RIGHT.items()}) as server:
 
         @settings(max_examples=80, deadline=None)
         @given(CHANGES | st.binary(max_size=200))
@@ -353,7 +353,7 @@ def test_progress_is_reported(scene: Scene) -> None:
     """Progress is reported at each change, with the missing records and the remaining time."""
     home = HOMES[0]
     relay = behaviors.relay(scene.authority.address, scene.authority.port)
-    with misbehaving({("*", "*"): relay}) as server:
+    with fake_nameserver({("*", "*"): relay}) as server:
 
         def publish(*numbers: int) -> None:
             scene.authority.change(home, add=lines(home, *numbers))
@@ -373,7 +373,7 @@ def test_progress_is_reported(scene: Scene) -> None:
 )
 def test_pauses_grow_and_end_with_the_time(rng: float, pauses: list[float]) -> None:
     """Pauses grow from one second to thirty, and the last pause ends at the time limit."""
-    with misbehaving({}) as server:
+    with fake_nameserver({}) as server:
         play = Play(rng=rng)
         verification = play.wait(HOMES[1], server, seconds=100)
     assert play.pauses == pauses
@@ -386,9 +386,9 @@ def test_unknown_records_are_waited_for(scene: Scene) -> None:
     """A wait continues while a server refuses queries, because a refusal proves nothing."""
     home = HOMES[2]
     scene.authority.change(home, add=lines(home))
-    with misbehaving({("*", "*"): behaviors.refused}) as server:
+    with fake_nameserver({("*", "*"): behaviors.refused}) as server:
         relay = behaviors.relay(scene.authority.address, scene.authority.port)
-        play = Play([lambda: server.habits.update({("*", "*"): relay})])
+        play = Play([lambda: server.behaviors.update({("*", "*"): relay})])
         assert statuses(play.wait(home, server)) == ["match"] * 3
     assert f"MX of {home} is not known at {server}" in play.lines[0]
     assert play.pauses == [1]
@@ -400,14 +400,14 @@ def test_an_interrupt_ends_the_wait() -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt
 
-    def interrupted(_question: behaviors.Asked) -> list[behaviors.Piece]:
+    def interrupted(_question: behaviors.ReceivedQuery) -> list[behaviors.Piece]:
         if not done.is_set():
             done.set()
             _thread.interrupt_main()
         return []
 
     play = Play([interrupt])
-    with misbehaving({}) as server, pytest.raises(KeyboardInterrupt):
+    with fake_nameserver({}) as server, pytest.raises(KeyboardInterrupt):
         play.wait(HOMES[1], server)
     assert len(play.pauses) == 1
     done = threading.Event()
@@ -415,7 +415,7 @@ def test_an_interrupt_ends_the_wait() -> None:
     # A shell makes its background processes ignore interrupts.
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        with misbehaving({("*", "*"): interrupted}) as server:
+        with fake_nameserver({("*", "*"): interrupted}) as server:
             with pytest.raises(KeyboardInterrupt):
                 Play().wait(HOMES[1], server, each=1)
             under_way = [t for t in set(threading.enumerate()) - before if "Pool" in t.name]

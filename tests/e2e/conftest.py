@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.postroom.email.tests.support.collection_playbooks import Desk
+from ansible_collections.postroom.email.tests.support.collection_playbooks import PlaybookRunner
 from ansible_collections.postroom.email.tests.support.fixtures import direct, service
-from ansible_collections.postroom.email.tests.support.tenant import Site
-from ansible_collections.postroom.email.tests.support.tenant_fixtures import recorder, site
+from ansible_collections.postroom.email.tests.support.tenant import RecordedTenant
+from ansible_collections.postroom.email.tests.support.tenant_fixtures import recorder, tenant
 
-__all__ = ["direct", "recorder", "service", "site"]
+__all__ = ["direct", "recorder", "service", "tenant"]
 
 
 @pytest.fixture
-def desk(tmp_path: Path, site: Site) -> Desk:
+def runner(tmp_path: Path, tenant: RecordedTenant) -> PlaybookRunner:
     """Provide a directory for running playbooks on an empty tenant."""
-    return Desk(tmp_path, site.url, site.token)
+    return PlaybookRunner(tmp_path, tenant.url, tenant.token)

@@ -19,7 +19,7 @@ from ansible_collections.postroom.email.tests.support.playbooks import (
     environment,
     run_playbook,
 )
-from ansible_collections.postroom.email.tests.support.tenant import Site
+from ansible_collections.postroom.email.tests.support.tenant import RecordedTenant
 
 HERE = Path(__file__).parent
 PLAYBOOKS = HERE / "playbooks"
@@ -34,7 +34,7 @@ _UNSTABLE = re.compile(r"[A-Za-z0-9+/]{60,}={0,2}")
 
 
 @dataclass(frozen=True)
-class Way:
+class RunResult:
     """The result of running a playbook either in Ansible's worker or with modules."""
 
     run: Run
@@ -60,14 +60,14 @@ class Way:
         ]
 
 
-class Stage:
+class ParityProject:
     """A directory and variables for playbooks that start with an empty tenant."""
 
-    def __init__(self, folder: Path, site: Site, variables: Mapping[str, Any]) -> None:
+    def __init__(self, folder: Path, tenant: RecordedTenant, variables: Mapping[str, Any]) -> None:
         self._folder = folder
-        self._site = site
+        self._tenant = tenant
         self._variables = folder / "variables.json"
-        given = {"service_url": site.url, "service_token": site.token, **variables}
+        given = {"service_url": tenant.url, "service_token": tenant.token, **variables}
         self._variables.write_text(json.dumps(given), "utf-8")
         self._inventory = folder / "inventory.yml"
         hosts = {
@@ -79,9 +79,9 @@ class Stage:
         }
         self._inventory.write_text(json.dumps({"all": {"hosts": hosts}}), "utf-8")
 
-    def run(self, playbook: Path, *options: str, **settings: str) -> Way:
+    def run(self, playbook: Path, *options: str, **settings: str) -> RunResult:
         """Run a playbook on an empty tenant."""
-        self._site.clear()
+        self._tenant.clear()
         events = self._folder / "events.jsonl"
         events.unlink(missing_ok=True)
         env = environment(
@@ -94,9 +94,9 @@ class Stage:
         )
         variables = ("--extra-vars", f"@{self._variables}")
         done = run_playbook(playbook, env, "-vvv", *variables, *options)
-        return Way(done, _by_task(events))
+        return RunResult(done, _by_task(events))
 
-    def both(self, playbook: Path, *options: str, **settings: str) -> tuple[Way, Way]:
+    def both(self, playbook: Path, *options: str, **settings: str) -> tuple[RunResult, RunResult]:
         """Run a playbook in the worker, and then with modules."""
         here = self.run(playbook, *options, **settings)
         return here, self.run(playbook, *options, **settings, **OFF)

@@ -26,7 +26,7 @@ PASSWORDS = {
 }
 
 
-class Stage:
+class SecretsProject:
     """A directory for everything that a run writes, and a directory for the run's variables."""
 
     def __init__(self, folder: Path, faulty: RunningService, doomed: RunningService) -> None:

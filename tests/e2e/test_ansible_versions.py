@@ -15,9 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.postroom.email.tests.support.collection_playbooks import Desk, words
+from ansible_collections.postroom.email.tests.support.collection_playbooks import (
+    PlaybookRunner,
+    output_text,
+)
 from ansible_collections.postroom.email.tests.support.playbooks import Recap, Run, environment, run
-from ansible_collections.postroom.email.tests.support.tenant import Site
+from ansible_collections.postroom.email.tests.support.tenant import RecordedTenant
 
 PLAYBOOK = Path(__file__).parent / "playbooks" / "converge.yml"
 MODULE_PYTHON = os.environ.get("POSTROOM_TEST_MODULE_PYTHON") or sys.executable
@@ -28,31 +31,33 @@ PASSWORDS = {
 
 
 @pytest.mark.matrix
-def test_converge(desk: Desk, site: Site) -> None:
+def test_converge(runner: PlaybookRunner, tenant: RecordedTenant) -> None:
     """Check mode predicts a playbook, a real run converges, and a second run changes nothing."""
     # Braces in a password must not be treated as a template.
     passwords = {k: [{"__ansible_unsafe": p} for p in them] for k, them in PASSWORDS.items()}
-    (desk.folder / "passwords.json").write_text(json.dumps({"vault_passwords": passwords}), "utf-8")
-    access = {"service_url": site.url, "service_token": site.token}
+    (runner.folder / "passwords.json").write_text(
+        json.dumps({"vault_passwords": passwords}), "utf-8"
+    )
+    access = {"service_url": tenant.url, "service_token": tenant.token}
 
     def play(*options: str) -> Run:
         given = ("--extra-vars", "@passwords.json", *options)
         interpreter = {"ansible_python_interpreter": MODULE_PYTHON}
-        return desk.play_own(str(PLAYBOOK), *given, **access, **interpreter)
+        return runner.play_own(str(PLAYBOOK), *given, **access, **interpreter)
 
-    with site.recorder.forbidding_writes():
+    with tenant.recorder.forbidding_writes():
         predicted = play("--check", "--diff")
     # The tenant is empty, so a task that depends on an earlier one warns instead of failing.
     assert (predicted.status, predicted.recap.failed) == (0, 0), predicted.output
-    assert "is not registered yet" in words(predicted)
-    assert site.listing() == {}
+    assert "is not registered yet" in output_text(predicted)
+    assert tenant.listing() == {}
     first = play()
     assert first.recap == Recap(ok=8, changed=5, unreachable=0, failed=0), first.output
     assert predicted.recap.changed == first.recap.changed
     assert "[WARNING]" not in first.output
     bob = "bob@xn--bcher-kva.example"
-    assert site.listing()[bob]["emails"] == {bob, "info@one.example"}
-    with site.recorder.forbidding_writes():
+    assert tenant.listing()[bob]["emails"] == {bob, "info@one.example"}
+    with tenant.recorder.forbidding_writes():
         again = play("--diff")
         assert again.recap == Recap(ok=8, changed=0, unreachable=0, failed=0), again.output
         checked = play("--check", "--diff")
@@ -61,7 +66,7 @@ def test_converge(desk: Desk, site: Site) -> None:
 
 @pytest.mark.full
 @pytest.mark.matrix
-def test_single_module(tmp_path: Path, site: Site) -> None:
+def test_single_module(tmp_path: Path, tenant: RecordedTenant) -> None:
     """A module works in an ad-hoc command, with the address and token in the environment."""
     arguments = "name=all@one.example members=x@far.example"
     command = [sys.executable, "-m", "ansible", "adhoc", "localhost", "-a", arguments]
@@ -69,12 +74,12 @@ def test_single_module(tmp_path: Path, site: Site) -> None:
     command += ["-e", f"ansible_python_interpreter={MODULE_PYTHON}"]
     failed = run(command, environment(tmp_path), tmp_path)
     assert "api_token, api_url" in failed.output
-    access = {"POSTROOM_API_URL": site.url, "POSTROOM_API_TOKEN": site.token}
+    access = {"POSTROOM_API_URL": tenant.url, "POSTROOM_API_TOKEN": tenant.token}
     env = environment(tmp_path, **access)
     failed = run(command, env, tmp_path)
     assert failed.status == 2
-    assert "all@one.example: the domain one.example is not registered" in words(failed)
+    assert "all@one.example: the domain one.example is not registered" in output_text(failed)
     assert "Traceback" not in failed.output
-    site.create("one.example")
+    tenant.create("one.example")
     assert "CHANGED" in run(command, env, tmp_path).output
-    assert set(site.listing()) == {"one.example", "all@one.example"}
+    assert set(tenant.listing()) == {"one.example", "all@one.example"}

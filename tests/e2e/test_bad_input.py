@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.postroom.email.tests.support.certificates import Authority
 from ansible_collections.postroom.email.tests.support.recording_proxy import Recorder, recording
 from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
-from ansible_collections.postroom.email.tests.support.tenant import Site
+from ansible_collections.postroom.email.tests.support.tenant import RecordedTenant
 
 DOMAIN, MAILBOX, ALIAS = "email_domain", "email_mailbox", "email_alias"
 FORWARDER, DNS, INFO, TENANT = "email_forwarder", "email_dns_records", "email_info", "email_tenant"
@@ -52,22 +52,22 @@ MISSING: list[Bad] = [
 
 
 @pytest.fixture(scope="module")
-def inhabited(service: RunningService, recorder: Recorder) -> Iterator[Site]:
+def inhabited(service: RunningService, recorder: Recorder) -> Iterator[RecordedTenant]:
     """Provide a tenant that all tests in this file share, because no test may change it."""
-    site = Site(service.url, service.token, recorder)
-    site.clear()
-    site.create("one.example", "two.example")
-    site.create(ANN, emails=[ANN, TAKEN, "ann@two.example"])
-    site.create(BOB, "cat@two.example")
-    site.create(FIRST, members=[SECOND])
-    site.create(SECOND, members=[THIRD])
-    site.create(ALL, members=[ANN])
-    yield site
-    site.close()
+    tenant = RecordedTenant(service.url, service.token, recorder)
+    tenant.clear()
+    tenant.create("one.example", "two.example")
+    tenant.create(ANN, emails=[ANN, TAKEN, "ann@two.example"])
+    tenant.create(BOB, "cat@two.example")
+    tenant.create(FIRST, members=[SECOND])
+    tenant.create(SECOND, members=[THIRD])
+    tenant.create(ALL, members=[ANN])
+    yield tenant
+    tenant.close()
 
 
 @pytest.mark.parametrize("bad", [*REFUSED, *MISSING], ids=lambda bad: f"{bad[0]}-{bad[2][0]}")
-def test_bad_input(inhabited: Site, bad: Bad) -> None:
+def test_bad_input(inhabited: RecordedTenant, bad: Bad) -> None:
     """An error names the object or option, and nothing is written, even without check mode."""
     module, options, named = bad
     before = inhabited.listing()
@@ -83,40 +83,42 @@ def test_bad_input(inhabited: Site, bad: Bad) -> None:
     assert inhabited.listing() == before
 
 
-def failure_of(site: Site, **options: Any) -> str:
+def failure_of(tenant: RecordedTenant, **options: Any) -> str:
     """Run a task that must fail equally with and without check mode, and return the message."""
     task = new(retries=0, **options)
-    predicted, done = (site.run(MAILBOX, check=mode, **task) for mode in (True, False))
+    predicted, done = (tenant.run(MAILBOX, check=mode, **task) for mode in (True, False))
     assert predicted == done
     assert (done["failed"], done["changed"]) == (True, False)
     assert "Traceback" not in str(done)
     return str(done["msg"])
 
 
-def test_unreachable_services(site: Site, service: RunningService, tmp_path: Path) -> None:
+def test_unreachable_services(
+    tenant: RecordedTenant, service: RunningService, tmp_path: Path
+) -> None:
     """An unknown host, HTTPS on an HTTP port and a stopped service all cause an error."""
     for url in ("http://mail.invalid", service.url.replace("http:", "https:")):
-        message = failure_of(site, api_url=url)
+        message = failure_of(tenant, api_url=url)
         assert f"{url} can't be reached while reading {NEW}" in message
         assert "api_url" in message
     with running_service(tmp_path) as doomed, recording(doomed.url) as recorder:
         doomed.kill()
         access = {"api_url": recorder.url, "api_token": doomed.token}
-        assert recorder.url in failure_of(site, state="absent", **access)
+        assert recorder.url in failure_of(tenant, state="absent", **access)
 
 
-def test_certificates(site: Site, tmp_path: Path) -> None:
+def test_certificates(tenant: RecordedTenant, tmp_path: Path) -> None:
     """With an untrusted certificate, the token is not sent, unless ca_path makes it trusted."""
     authority = Authority(tmp_path)
     certificate, key = authority.certificate("IP:127.0.0.1")
     arguments = ["--tls-cert", str(certificate), "--tls-key", str(key)]
     with running_service(tmp_path / "https", extra_args=arguments) as service:
         access: dict[str, Any] = {"api_url": service.url, "api_token": service.token}
-        message = failure_of(site, **access)
+        message = failure_of(tenant, **access)
         assert "certificate verify failed" in message
         assert "ca_path" in message
         assert "/api/principal" not in service.log_path.read_text("utf-8")
         ways: list[dict[str, Any]] = [{"ca_path": str(authority.path)}, {"validate_certs": False}]
         for options in ways:
-            result = site.run(INFO, **access, **options)
+            result = tenant.run(INFO, **access, **options)
             assert (result["failed"], result["domains"]) == (False, [])

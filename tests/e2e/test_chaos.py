@@ -17,7 +17,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.client.transpo
 from ansible_collections.postroom.email.plugins.module_utils._module import Outcome
 from ansible_collections.postroom.email.plugins.modules.email_tenant import ensure_tenant
 from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
-from ansible_collections.postroom.email.tests.support.tenant import Api, Site
+from ansible_collections.postroom.email.tests.support.tenant import Api, RecordedTenant
 
 Definition = dict[str, list[Any]]
 
@@ -194,20 +194,20 @@ def assert_accounts(error: errors.PostroomError) -> None:
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(n, marks=pytest.mark.full) for n in range(1, 20))]
 )
-def test_an_export_is_the_definition_of_its_tenant(site: Site, seed: int) -> None:
+def test_an_export_is_the_definition_of_its_tenant(tenant: RecordedTenant, seed: int) -> None:
     """The export of a tenant equals its definition, and applying it changes nothing."""
     rng = Random(seed)  # noqa: S311 - any tenant will do
     definition: dict[str, Any] = random_definition(rng, [HOME, AWAY, "xn--bcher-kva.example"])
-    result = site.run("email_tenant", **definition, passwords=passwords_of(definition))
+    result = tenant.run("email_tenant", **definition, passwords=passwords_of(definition))
     assert not result["failed"], result
-    assert site.listing() == rows_of(definition)
+    assert tenant.listing() == rows_of(definition)
     export: dict[str, Any] = {"as": "definition"}
-    exported = site.run("email_info", **export)
+    exported = tenant.run("email_info", **export)
     assert exported["definition"] == definition
     assert "warnings" not in exported
     kinds = ["alias", "mailbox", "forwarder", "domain"]
-    with site.recorder.forbidding_writes():
+    with tenant.recorder.forbidding_writes():
         for check in (True, False):
-            again = site.run("email_tenant", check=check, **definition, purge=kinds)
+            again = tenant.run("email_tenant", check=check, **definition, purge=kinds)
             assert (again["failed"], again["changed"], again["changes"]) == (False, False, [])
             assert not any(again["undeclared"].values())

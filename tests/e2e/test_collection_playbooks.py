@@ -8,52 +8,57 @@ import re
 
 import pytest
 
-from ansible_collections.postroom.email.tests.support.collection_playbooks import Desk, words
-from ansible_collections.postroom.email.tests.support.tenant import Site
+from ansible_collections.postroom.email.tests.support.collection_playbooks import (
+    PlaybookRunner,
+    output_text,
+)
+from ansible_collections.postroom.email.tests.support.tenant import RecordedTenant
 
 PASSWORD = "correct-horse/battery#staple"
 #: Names with characters that are special in YAML, templates, shells or patterns.
 ODD = ("null", "1e3", "~", "*a", "{{x}}", "#tag", "o'neil", "&a")
 
 
-def assert_refused(desk: Desk, playbook: str, variable: str, **given: object) -> None:
+def assert_refused(runner: PlaybookRunner, playbook: str, variable: str, **given: object) -> None:
     """Assert that a playbook fails, and that the message names the invalid variable."""
-    done = desk.play(playbook, **given)
+    done = runner.play(playbook, **given)
     assert done.status == 2, done.output
-    assert variable in words(done)
+    assert variable in output_text(done)
 
 
 @pytest.mark.matrix
-def test_a_round_trip(desk: Desk, site: Site) -> None:
+def test_a_round_trip(runner: PlaybookRunner, tenant: RecordedTenant) -> None:
     """An exported definition shows no drift, and converging it changes nothing."""
-    site.create("one.example", "xn--bcher-kva.example")
-    site.create("ann@one.example", emails=["ann@one.example", *(f"{o}@one.example" for o in ODD)])
-    site.create("all@one.example", members=["ann@one.example", "{{x}}@far.example"])
-    done = desk.play("export", mail_definition_file="tenant.yml")
+    tenant.create("one.example", "xn--bcher-kva.example")
+    tenant.create("ann@one.example", emails=["ann@one.example", *(f"{o}@one.example" for o in ODD)])
+    tenant.create("all@one.example", members=["ann@one.example", "{{x}}@far.example"])
+    done = runner.play("export", mail_definition_file="tenant.yml")
     assert (done.status, done.recap.changed) == (0, 1), done.output
-    assert (desk.folder / "tenant.yml").stat().st_mode & 0o777 == 0o600
+    assert (runner.folder / "tenant.yml").stat().st_mode & 0o777 == 0o600
     members = ["ann@one.example", "{{x}}@far.example"]
-    assert desk.load("tenant.yml") == {
+    assert runner.load("tenant.yml") == {
         "domains": ["one.example", "xn--bcher-kva.example"],
         "mailboxes": [
             {"name": "ann@one.example", "aliases": sorted(f"{odd}@one.example" for odd in ODD)}
         ],
         "forwarders": [{"name": "all@one.example", "members": members, "aliases": []}],
     }
-    with site.recorder.forbidding_writes():
-        done = desk.play("drift", mail_definition_files="tenant.yml")
+    with tenant.recorder.forbidding_writes():
+        done = runner.play("drift", mail_definition_files="tenant.yml")
         assert (done.status, done.recap.changed) == (0, 0), done.output
-        done = desk.play("converge", mail_definition_files=["tenant.yml"])
+        done = runner.play("converge", mail_definition_files=["tenant.yml"])
         assert (done.status, done.recap.changed) == (0, 0), done.output
 
 
 @pytest.mark.full
-def test_an_export_overwrites_only_on_request(desk: Desk, site: Site) -> None:
+def test_an_export_overwrites_only_on_request(
+    runner: PlaybookRunner, tenant: RecordedTenant
+) -> None:
     """An export replaces a file only if mail_overwrite is set."""
-    site.create("one.example", "two.example", "ann@two.example")
-    desk.save("mine.yml", "mine")
-    assert_refused(desk, "export", "mail_definition_file", mail_definition_file="")
-    assert_refused(desk, "export", "mine.yml", mail_definition_file="mine.yml")
+    tenant.create("one.example", "two.example", "ann@two.example")
+    runner.save("mine.yml", "mine")
+    assert_refused(runner, "export", "mail_definition_file", mail_definition_file="")
+    assert_refused(runner, "export", "mine.yml", mail_definition_file="mine.yml")
     given: dict[str, object] = {
         "mail_definition_file": "mine.yml",
         "mail_file_mode": "0640",
@@ -66,42 +71,44 @@ def test_an_export_overwrites_only_on_request(desk: Desk, site: Site) -> None:
     }
     for name, slip in slips.items():
         named = "tow.example" if name == "mail_domains" else name
-        assert_refused(desk, "export", named, **{**given, name: slip})
-        assert desk.load("mine.yml") == "mine"
-    done = desk.play("export", mail_domains=["two.example"], **given)
+        assert_refused(runner, "export", named, **{**given, name: slip})
+        assert runner.load("mine.yml") == "mine"
+    done = runner.play("export", mail_domains=["two.example"], **given)
     assert done.status == 0, done.output
-    assert (desk.folder / "mine.yml").stat().st_mode & 0o777 == 0o640
-    assert desk.load("mine.yml") == {
+    assert (runner.folder / "mine.yml").stat().st_mode & 0o777 == 0o640
+    assert runner.load("mine.yml") == {
         "domains": ["two.example"],
         "mailboxes": [{"name": "ann@two.example", "aliases": []}],
         "forwarders": [],
     }
 
 
-def test_drift_is_reported_with_its_direction(desk: Desk, site: Site) -> None:
+def test_drift_is_reported_with_its_direction(
+    runner: PlaybookRunner, tenant: RecordedTenant
+) -> None:
     """Drift fails the run and is written to the report file, except for ignored names."""
-    site.create("one.example", "old.example", "zoe@old.example", "bob@one.example")
-    site.create("xn--bcher-kva.example", "eve@xn--bcher-kva.example")
-    site.create("ann@one.example", emails=["ann@one.example", "hi@one.example", "ho@one.example"])
-    site.create("all@one.example", members=["ann@one.example"])
+    tenant.create("one.example", "old.example", "zoe@old.example", "bob@one.example")
+    tenant.create("xn--bcher-kva.example", "eve@xn--bcher-kva.example")
+    tenant.create("ann@one.example", emails=["ann@one.example", "hi@one.example", "ho@one.example"])
+    tenant.create("all@one.example", members=["ann@one.example"])
     boxes = [
         {"name": "ann@one.example", "aliases": ["hi@one.example"]},
         {"name": "bob@one.example", "state": "absent"},
         "cat@new.example",
     ]
-    desk.save("tenant.yml", {"domains": ["one.example", "new.example"], "mailboxes": boxes})
+    runner.save("tenant.yml", {"domains": ["one.example", "new.example"], "mailboxes": boxes})
     forwarders = [{"name": "all@one.example", "members": ["x@far.example"]}]
-    desk.save("more.yml", {"forwarders": forwarders})
+    runner.save("more.yml", {"forwarders": forwarders})
     given: dict[str, object] = {
         "mail_definition_files": "tenant.yml, more.yml",
         "mail_report_file": "drift.txt",
         # Names match in any spelling, and a dot in a pattern matches only a dot.
         "mail_ignore": ["Bücher.example", "*@bücher.example", "z*.old"],
     }
-    with site.recorder.forbidding_writes():
-        done = desk.play("drift", **given)
+    with tenant.recorder.forbidding_writes():
+        done = runner.play("drift", **given)
     assert (done.status, done.recap.changed, done.recap.failed) == (2, 1, 1), done.output
-    report = (desk.folder / "drift.txt").read_text("utf-8").splitlines()
+    report = (runner.folder / "drift.txt").read_text("utf-8").splitlines()
     assert {": ".join(line.split(": ")[:2]) for line in report} == {
         "missing: domain new.example",
         "missing: mailbox cat@new.example",
@@ -115,40 +122,44 @@ def test_drift_is_reported_with_its_direction(desk: Desk, site: Site) -> None:
     assert all(done.output.count(line) > 1 for line in report)
 
 
-def test_converge_applies_only_the_reviewed_plan(desk: Desk, site: Site) -> None:
+def test_converge_applies_only_the_reviewed_plan(
+    runner: PlaybookRunner, tenant: RecordedTenant
+) -> None:
     """Converging refuses a plan that differs from the reviewed plan, or that purges too much."""
-    site.create("one.example", "bob@one.example")
-    desk.save("tenant.yml", {"domains": ["one.example"], "mailboxes": ["ann@one.example"]})
+    tenant.create("one.example", "bob@one.example")
+    runner.save("tenant.yml", {"domains": ["one.example"], "mailboxes": ["ann@one.example"]})
     given: dict[str, object] = {
         "mail_definition_files": "tenant.yml",
         "vault_mail_passwords": {"ann@one.example": PASSWORD},
         "mail_purge": "mailbox",
         "mail_max_deletions": 1,
     }
-    with site.recorder.forbidding_writes():
-        done = desk.play("converge", "--check", "--diff", **given)
+    with tenant.recorder.forbidding_writes():
+        done = runner.play("converge", "--check", "--diff", **given)
     assert done.status == 0, done.output
     assert "create: 1, update: 0, delete: 1, unchanged: 1" in done.output
     (digest,) = re.findall(r"plan_digest: (v2:sha256:\w+)", done.output)
     # The next step of a workflow uses this result.
     assert f'"mail_expected_plan": "{digest}"' in done.output
-    with site.recorder.forbidding_writes():
+    with tenant.recorder.forbidding_writes():
         other = {**given, "mail_expected_plan": f"v2:sha256:{0:064}"}
-        assert_refused(desk, "converge", "not the expected plan", **other)
-    done = desk.play("converge", mail_expected_plan=digest, **given)
+        assert_refused(runner, "converge", "not the expected plan", **other)
+    done = runner.play("converge", mail_expected_plan=digest, **given)
     assert (done.status, done.recap.changed) == (0, 1), done.output
-    assert set(site.listing()) == {"one.example", "ann@one.example"}
+    assert set(tenant.listing()) == {"one.example", "ann@one.example"}
     assert PASSWORD not in done.output
 
 
 @pytest.mark.matrix
-def test_messages_name_the_variables_that_work(desk: Desk, site: Site) -> None:
+def test_messages_name_the_variables_that_work(
+    runner: PlaybookRunner, tenant: RecordedTenant
+) -> None:
     """Messages use the playbook's variable names, and warn of unknown or misspelled variables."""
-    site.create("one.example", "bob@one.example")
-    desk.save("tenant.yml", {"domains": ["one.example"]})
+    tenant.create("one.example", "bob@one.example")
+    runner.save("tenant.yml", {"domains": ["one.example"]})
     given: dict[str, object] = {"mail_definition_files": "tenant.yml", "mail_purge": "mailbox"}
     slips = [f"-e{name}=1" for name in ("max_deletions", "mail_max_deletion", "mail_alias")]
-    done = desk.play("converge", *slips, **given)
+    done = runner.play("converge", *slips, **given)
     assert done.status == 2, done.output
     for expected in (
         "declare them. Set scope with mail_scope, max_deletions with mail_max_deletions.",
@@ -156,11 +167,11 @@ def test_messages_name_the_variables_that_work(desk: Desk, site: Site) -> None:
         "No playbook uses the variable mail_max_deletion. Did you mean mail_max_deletions?",
         "variable mail_alias is not used here. It is only used in: add_alias, remove_alias.",
     ):
-        assert expected in words(done), done.output
-    done = desk.play("converge", mail_max_deletions=1, **given)
+        assert expected in output_text(done), done.output
+    done = runner.play("converge", mail_max_deletions=1, **given)
     assert done.status == 0, done.output
     assert "WARNING" not in done.output
-    assert "bob@one.example" not in site.listing()
+    assert "bob@one.example" not in tenant.listing()
 
 
 @pytest.mark.full
@@ -175,22 +186,26 @@ def test_messages_name_the_variables_that_work(desk: Desk, site: Site) -> None:
     ],
 )
 def test_purge_limits_of_converge(
-    given: dict[str, object], stays: bool, shown: str, desk: Desk, site: Site
+    given: dict[str, object],
+    stays: bool,
+    shown: str,
+    runner: PlaybookRunner,
+    tenant: RecordedTenant,
 ) -> None:
     """With an empty scope or a limit of 0, nothing is purged, and a blank answer sets no limit."""
-    site.create("one.example", "bob@one.example")
-    desk.save("tenant.yml", {"domains": ["one.example"]})
+    tenant.create("one.example", "bob@one.example")
+    runner.save("tenant.yml", {"domains": ["one.example"]})
     wanted = {"mail_definition_files": "tenant.yml", "mail_purge": ["mailbox"]}
-    done = desk.play("converge", **{"mail_max_deletions": 1, **wanted, **given})
-    assert shown in words(done)
-    assert ("bob@one.example" in site.listing()) == stays
+    done = runner.play("converge", **{"mail_max_deletions": 1, **wanted, **given})
+    assert shown in output_text(done)
+    assert ("bob@one.example" in tenant.listing()) == stays
 
 
 @pytest.mark.full
-def test_wrong_answers_name_their_variables(desk: Desk, site: Site) -> None:
+def test_wrong_answers_name_their_variables(runner: PlaybookRunner, tenant: RecordedTenant) -> None:
     """Error messages name the playbook's variable, not the option of the role or module."""
-    desk.save("tenant.yml", {"domains": []})
-    (desk.folder / "logs").mkdir()
+    runner.save("tenant.yml", {"domains": []})
+    (runner.folder / "logs").mkdir()
     slips: list[tuple[str, str, object]] = [
         ("converge", "mail_max_deletions", "abc"),
         ("converge", "mail_max_delete_percent", "1/2"),
@@ -212,59 +227,61 @@ def test_wrong_answers_name_their_variables(desk: Desk, site: Site) -> None:
         "mail_alias": "hi@one.example",
         "mail_mailbox": "ann@one.example",
     }
-    with site.recorder.forbidding_writes():
+    with tenant.recorder.forbidding_writes():
         for playbook, name, slip in slips:
-            assert_refused(desk, playbook, name, **{**given, name: slip})
+            assert_refused(runner, playbook, name, **{**given, name: slip})
         unanswered = {"mail_api_url": "", "vault_mail_token": None, "mail_purge": "alias, mailbox"}
         limits = {"mail_max_deletions": "1", "mail_max_delete_percent": 12.5}
-        done = desk.play("converge", **given, **unanswered, **limits)
+        done = runner.play("converge", **given, **unanswered, **limits)
         assert done.status == 0, done.output
-    assert list((desk.folder / "logs").iterdir()) == []
-    assert desk.load("tenant.yml") == {"domains": []}
+    assert list((runner.folder / "logs").iterdir()) == []
+    assert runner.load("tenant.yml") == {"domains": []}
 
 
-def test_one_alias_comes_and_goes(desk: Desk, site: Site) -> None:
+def test_one_alias_comes_and_goes(runner: PlaybookRunner, tenant: RecordedTenant) -> None:
     """The playbooks add an alias, refuse to take it from another mailbox, and remove it."""
-    site.create("one.example", "ann@one.example")
-    site.create("bob@one.example", emails=["bob@one.example", "ho@one.example"])
+    tenant.create("one.example", "ann@one.example")
+    tenant.create("bob@one.example", emails=["bob@one.example", "ho@one.example"])
     given = {"mail_alias": "hi@one.example\n", "mail_mailbox": " ann@one.example"}
-    with site.recorder.forbidding_writes():
-        done = desk.play("add_alias", "--check", **given)
+    with tenant.recorder.forbidding_writes():
+        done = runner.play("add_alias", "--check", **given)
         assert (done.status, done.recap.changed) == (0, 1), done.output
-    assert desk.play("add_alias", **given).recap.changed == 1
-    assert site.listing()["ann@one.example"]["emails"] == {"ann@one.example", "hi@one.example"}
-    done = desk.play("remove_alias", **{**given, "mail_alias": "ho@one.example"})
+    assert runner.play("add_alias", **given).recap.changed == 1
+    assert tenant.listing()["ann@one.example"]["emails"] == {"ann@one.example", "hi@one.example"}
+    done = runner.play("remove_alias", **{**given, "mail_alias": "ho@one.example"})
     assert (done.status, done.recap.changed) == (0, 0), done.output
-    assert "ho@one.example is an alias of bob@one.example" in words(done)
-    assert desk.play("remove_alias", **given).recap.changed == 1
-    assert site.listing()["ann@one.example"]["emails"] == {"ann@one.example"}
+    assert "ho@one.example is an alias of bob@one.example" in output_text(done)
+    assert runner.play("remove_alias", **given).recap.changed == 1
+    assert tenant.listing()["ann@one.example"]["emails"] == {"ann@one.example"}
 
 
 @pytest.mark.full
-def test_an_alias_moves_on_request(desk: Desk, site: Site) -> None:
+def test_an_alias_moves_on_request(runner: PlaybookRunner, tenant: RecordedTenant) -> None:
     """A mailbox's alias is moved to another mailbox only if mail_move is set."""
-    site.create("one.example", "ann@one.example")
-    site.create("bob@one.example", emails=["bob@one.example", "hi@one.example"])
+    tenant.create("one.example", "ann@one.example")
+    tenant.create("bob@one.example", emails=["bob@one.example", "hi@one.example"])
     given = {"mail_alias": "hi@one.example", "mail_mailbox": "ann@one.example"}
-    assert_refused(desk, "add_alias", "hi@one.example is already an alias", **given)
-    assert desk.play("add_alias", **given, mail_move="yes").recap.changed == 1
-    assert desk.play("add_alias", **given).recap.changed == 0
+    assert_refused(runner, "add_alias", "hi@one.example is already an alias", **given)
+    assert runner.play("add_alias", **given, mail_move="yes").recap.changed == 1
+    assert runner.play("add_alias", **given).recap.changed == 0
     absent = {"mail_mailbox": "none@one.example", "mail_alias": "hi@none.example"}
     for name, value in absent.items():
-        assert_refused(desk, "remove_alias", f"Check {name}", **{**given, name: value})
+        assert_refused(runner, "remove_alias", f"Check {name}", **{**given, name: value})
 
 
-def test_one_forwarder_comes_and_goes(desk: Desk, site: Site) -> None:
+def test_one_forwarder_comes_and_goes(runner: PlaybookRunner, tenant: RecordedTenant) -> None:
     """A forwarder's members can be a list or text, and replace the current members by default."""
-    site.create("one.example", "ann@one.example")
+    tenant.create("one.example", "ann@one.example")
     team = {"mail_forwarder": " all@one.example\n"}
-    desk.play("forwarder", **team, mail_members=["ann@one.example", "x@far.example"])
-    done = desk.play("forwarder", **team, mail_members=" y@far.example,\n", mail_purge_members="no")
+    runner.play("forwarder", **team, mail_members=["ann@one.example", "x@far.example"])
+    done = runner.play(
+        "forwarder", **team, mail_members=" y@far.example,\n", mail_purge_members="no"
+    )
     assert (done.status, done.recap.changed) == (0, 1), done.output
-    assert len(site.listing()["all@one.example"]["members"]) == 3
+    assert len(tenant.listing()["all@one.example"]["members"]) == 3
     unanswered = {"mail_state": "", "mail_purge_members": ""}
-    desk.play("forwarder", **team, mail_members="y@far.example\r\nz@far.example", **unanswered)
-    assert site.listing()["all@one.example"]["members"] == {"y@far.example", "z@far.example"}
-    done = desk.play("forwarder", **team, mail_members="", mail_state="absent")
+    runner.play("forwarder", **team, mail_members="y@far.example\r\nz@far.example", **unanswered)
+    assert tenant.listing()["all@one.example"]["members"] == {"y@far.example", "z@far.example"}
+    done = runner.play("forwarder", **team, mail_members="", mail_state="absent")
     assert (done.status, done.recap.changed) == (0, 1), done.output
-    assert "all@one.example" not in site.listing()
+    assert "all@one.example" not in tenant.listing()

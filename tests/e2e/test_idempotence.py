@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.postroom.email.tests.support.tenant import Site
+from ansible_collections.postroom.email.tests.support.tenant import RecordedTenant
 
 PASSWORD = "correct-horse/battery#staple"
 PAST, FUTURE = "2001-02-03", "2999-12-31"
@@ -172,33 +172,33 @@ LIVES = {
 
 
 @pytest.fixture
-def inhabited(site: Site) -> Site:
+def inhabited(tenant: RecordedTenant) -> RecordedTenant:
     """Provide a tenant that contains an object of each kind, which tasks must not change."""
-    site.create("one.example", "two.example")
-    site.create(ANN, emails=[ANN, "info@one.example", "ann@two.example"])
-    site.create(BOB, "cat@two.example")
-    site.create("all@two.example", members=[ANN, "cat@two.example"])
-    site.recorder.take()
-    return site
+    tenant.create("one.example", "two.example")
+    tenant.create(ANN, emails=[ANN, "info@one.example", "ann@two.example"])
+    tenant.create(BOB, "cat@two.example")
+    tenant.create("all@two.example", members=[ANN, "cat@two.example"])
+    tenant.recorder.take()
+    return tenant
 
 
-def test_the_recorder_keeps_writes_back(site: Site) -> None:
+def test_the_recorder_keeps_writes_back(tenant: RecordedTenant) -> None:
     """A forbidden write fails the test and does not reach the service."""
-    with pytest.raises(AssertionError, match="POST"), site.recorder.forbidding_writes():
-        assert site.run("email_domain", name="one.example")["failed"] is True
-    assert site.listing() == {}
+    with pytest.raises(AssertionError, match="POST"), tenant.recorder.forbidding_writes():
+        assert tenant.run("email_domain", name="one.example")["failed"] is True
+    assert tenant.listing() == {}
 
 
-def check(site: Site, module: str, options: dict[str, Any]) -> dict[str, Any]:
+def check(tenant: RecordedTenant, module: str, options: dict[str, Any]) -> dict[str, Any]:
     """Run a task in check mode, and fail the test if it sends a write."""
-    with site.recorder.forbidding_writes():
-        result = site.run(module, check=True, **options)
-    assert site.recorder.take(), "no request was sent"
+    with tenant.recorder.forbidding_writes():
+        result = tenant.run(module, check=True, **options)
+    assert tenant.recorder.take(), "no request was sent"
     return result
 
 
 @pytest.mark.parametrize("module", LIVES)
-def test_twelve_steps(inhabited: Site, module: str) -> None:
+def test_twelve_steps(inhabited: RecordedTenant, module: str) -> None:
     """Check mode predicts each operation, a real run performs it, and another changes nothing."""
     for operation in LIVES[module]:
         before = inhabited.listing()
@@ -234,19 +234,19 @@ def spelled(domain: str) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-def test_every_spelling_is_the_same_name(site: Site) -> None:
+def test_every_spelling_is_the_same_name(tenant: RecordedTenant) -> None:
     """An object that was created in one spelling of its domain is found in every other spelling."""
     for module, options in spelled(SPELLINGS[1]):
-        predicted = site.run(module, check=True, **options)
-        assert site.run(module, **options) == predicted
+        predicted = tenant.run(module, check=True, **options)
+        assert tenant.run(module, **options) == predicted
         assert predicted["changed"] is True
-    assert set(site.listing()) == {A_LABEL, f"ann@{A_LABEL}", f"all@{A_LABEL}"}
-    site.recorder.take()
+    assert set(tenant.listing()) == {A_LABEL, f"ann@{A_LABEL}", f"all@{A_LABEL}"}
+    tenant.recorder.take()
     for spelling in SPELLINGS:
         for module, options in spelled(spelling):
-            result = site.run(module, **options)
+            result = tenant.run(module, **options)
             assert (result["changed"], result["failed"]) == (False, False), result
             (shown,) = (result[key] for key in ("domain", "mailbox", "forwarder") if key in result)
             own = options.get("mailbox") or options["name"]
             assert shown["name"].removesuffix(".") == own.removesuffix(".")
-    assert site.recorder.take_writes() == []
+    assert tenant.recorder.take_writes() == []

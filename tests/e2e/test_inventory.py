@@ -14,11 +14,11 @@ import yaml
 
 from ansible_collections.postroom.email.plugins.inventory.email_domains import EXAMPLES
 from ansible_collections.postroom.email.tests.fakes.nameserver.behaviors import answer
-from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
-from ansible_collections.postroom.email.tests.support.collection_playbooks import words
+from ansible_collections.postroom.email.tests.fakes.nameserver.server import fake_nameserver
+from ansible_collections.postroom.email.tests.support.collection_playbooks import output_text
 from ansible_collections.postroom.email.tests.support.playbooks import Run, environment, run
 from ansible_collections.postroom.email.tests.support.secrets import leaks
-from ansible_collections.postroom.email.tests.support.tenant import Site
+from ansible_collections.postroom.email.tests.support.tenant import RecordedTenant
 
 CACHED = {"cache": True, "cache_plugin": "ansible.builtin.jsonfile", "cache_connection": "cache"}
 
@@ -26,10 +26,10 @@ CACHED = {"cache": True, "cache_plugin": "ansible.builtin.jsonfile", "cache_conn
 class Inventory:
     """A directory with an inventory file for a tenant."""
 
-    def __init__(self, folder: Path, site: Site) -> None:
+    def __init__(self, folder: Path, tenant: RecordedTenant) -> None:
         self.folder = folder
         self.file = folder / "email_domains.yml"
-        self.env = environment(folder, POSTROOM_API_URL=site.url, POSTROOM_API_TOKEN=site.token)
+        self.env = environment(folder, POSTROOM_API_URL=tenant.url, POSTROOM_API_TOKEN=tenant.token)
         # An invalid file causes an error instead of an empty inventory with a warning.
         self.env["ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED"] = "true"
 
@@ -57,17 +57,17 @@ class Inventory:
 
 
 @pytest.fixture
-def inventory(tmp_path: Path, site: Site) -> Inventory:
+def inventory(tmp_path: Path, tenant: RecordedTenant) -> Inventory:
     """Provide a directory with an inventory file for a tenant with two domains."""
-    site.create("one.example", "two.example", "bob@one.example")
-    site.create("ann@one.example", emails=["ann@one.example", "hi@two.example"])
-    site.create("all@one.example", members=["ann@one.example"])
-    site.recorder.take()
-    return Inventory(tmp_path, site)
+    tenant.create("one.example", "two.example", "bob@one.example")
+    tenant.create("ann@one.example", emails=["ann@one.example", "hi@two.example"])
+    tenant.create("all@one.example", members=["ann@one.example"])
+    tenant.recorder.take()
+    return Inventory(tmp_path, tenant)
 
 
 @pytest.mark.matrix
-def test_domains_are_hosts(inventory: Inventory, site: Site) -> None:
+def test_domains_are_hosts(inventory: Inventory, tenant: RecordedTenant) -> None:
     """Each domain is a host with variables, which determine its groups."""
     inventory.save(
         strict=True,
@@ -75,8 +75,8 @@ def test_domains_are_hosts(inventory: Inventory, site: Site) -> None:
         groups={"unused": "email_mailboxes + email_aliases + email_forwarders == 0"},
         keyed_groups=[{"key": "email_domain.split('.') | last", "prefix": "tld"}],
     )
-    site.create("empty.test")
-    with site.recorder.forbidding_writes():
+    tenant.create("empty.test")
+    with tenant.recorder.forbidding_writes():
         found = inventory.listing()
     assert found["_meta"]["hostvars"]["one.example"] == {
         "ansible_connection": "local",
@@ -94,13 +94,15 @@ def test_domains_are_hosts(inventory: Inventory, site: Site) -> None:
 
 @pytest.mark.full
 @pytest.mark.matrix
-def test_the_token_of_the_file_takes_precedence(inventory: Inventory, site: Site) -> None:
+def test_the_token_of_the_file_takes_precedence(
+    inventory: Inventory, tenant: RecordedTenant
+) -> None:
     """The token in the file takes precedence and is never shown, even at -vvvv."""
     token = inventory.env.pop("POSTROOM_API_TOKEN")
     inventory.env["MAIL_TOKEN"] = token
     inventory.save(
         api_token="{{ lookup('ansible.builtin.env', 'MAIL_TOKEN') }}",
-        api_url=site.url.replace("127.0.0.1", "{{ [127, 0, 0, 1] | join('.') }}"),
+        api_url=tenant.url.replace("127.0.0.1", "{{ [127, 0, 0, 1] | join('.') }}"),
         **CACHED,
     )
     done = inventory.ask("--list", "-vvvv")
@@ -119,41 +121,41 @@ def test_the_token_of_the_file_takes_precedence(inventory: Inventory, site: Site
 
 
 @pytest.mark.full
-def test_cached_domains_are_not_read_again(inventory: Inventory, site: Site) -> None:
+def test_cached_domains_are_not_read_again(inventory: Inventory, tenant: RecordedTenant) -> None:
     """Cached domains are reused unless the options, the token or the cache have changed."""
     inventory.save(**CACHED)
     assert inventory.hosts() == ["one.example", "two.example"]
-    assert len(site.recorder.take()) == 1
-    site.create("new.example")
+    assert len(tenant.recorder.take()) == 1
+    tenant.create("new.example")
     inventory.save(**CACHED, groups={"first": "email_domain is match('one')"})
     assert inventory.hosts("first") == ["one.example"]
-    assert site.recorder.take() == []
+    assert tenant.recorder.take() == []
     (cache,) = (inventory.folder / "cache").iterdir()
     cache.write_text(cache.read_text("utf-8").replace("one.example", "{{7*7}}.example"), "utf-8")
     assert inventory.hosts() == ["new.example", "one.example", "two.example"]
     inventory.save(**CACHED, exclude=["one.*"])
     assert inventory.hosts() == ["new.example", "two.example"]
-    assert len(site.recorder.take()) == 2
+    assert len(tenant.recorder.take()) == 2
     inventory.save(**CACHED)
-    site.create("newer.example")
+    tenant.create("newer.example")
     (inventory.folder / "play.yml").write_text("- hosts: all\n", "utf-8")
     flushed = inventory.ask("play.yml", "--list-hosts", "--flush-cache", program="playbook")
     assert "newer.example" in flushed.output
     inventory.env["POSTROOM_API_TOKEN"] = "of-another-tenant-4711"
-    assert "failed with status 401" in words(inventory.ask("--list"))
-    assert leaks([site.token, "of-another-tenant-4711"], [inventory.folder]) == []
+    assert "failed with status 401" in output_text(inventory.ask("--list"))
+    assert leaks([tenant.token, "of-another-tenant-4711"], [inventory.folder]) == []
 
 
-def test_the_documented_examples_work(inventory: Inventory, site: Site) -> None:
+def test_the_documented_examples_work(inventory: Inventory, tenant: RecordedTenant) -> None:
     """Both documented example files produce the hosts and groups that their comments describe."""
     plain, grouped = yaml.safe_load_all(EXAMPLES)
-    site.create("example.com", "x.test.example")
-    inventory.env["MAIL_TOKEN"] = site.token
-    with misbehaving({("*", "*"): answer("20 mx.elsewhere.example.")}) as nameserver:
+    tenant.create("example.com", "x.test.example")
+    inventory.env["MAIL_TOKEN"] = tenant.token
+    with fake_nameserver({("*", "*"): answer("20 mx.elsewhere.example.")}) as nameserver:
         here = {"nameservers": [str(nameserver)], "cache_connection": "cache", "strict": True}
         inventory.save(**plain)
         assert len(inventory.hosts()) == 4
-        inventory.save(**{**grouped, **here, "api_url": site.url})
+        inventory.save(**{**grouped, **here, "api_url": tenant.url})
         found = inventory.listing()
     assert found["stage_created"]["hosts"] == ["example.com", "one.example", "two.example"]
     assert found["tld_com"]["hosts"] == found["unused"]["hosts"] == ["example.com"]

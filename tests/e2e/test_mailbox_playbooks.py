@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 
 from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import Reply, Request, problem
-from ansible_collections.postroom.email.tests.support.collection_playbooks import Desk, words
+from ansible_collections.postroom.email.tests.support.collection_playbooks import (
+    PlaybookRunner,
+    output_text,
+)
 from ansible_collections.postroom.email.tests.support.passwords import opens
 from ansible_collections.postroom.email.tests.support.secrets import leaks
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from ansible_collections.postroom.email.tests.support.tenant import Api, Shape, Site
+from ansible_collections.postroom.email.tests.support.tenant import Api, RecordedTenant, Shape
 
 DOMAIN = "xn--bcher-kva.example"
 ANN, BOB, CAT, DAN = (f"{name}@{DOMAIN}" for name in ("ann", "bob", "cat", "dan"))
@@ -37,15 +40,15 @@ GOING = {**LEAVING, "mail_delete_mailbox": "true", "mail_take_over_address": Tru
 
 
 @pytest.fixture
-def office(site: Site) -> Site:
+def office(tenant: RecordedTenant) -> RecordedTenant:
     """Provide a tenant with a mailbox that has aliases and belongs to forwarders."""
-    site.create(DOMAIN, BOB, CAT)
-    site.create(ANN, emails=[ANN, HI, HO])
-    site.create(TEAM, members=[ANN, "x@far.example"])
-    site.create(SOLO, members=[ANN])
-    site.create(BOTH, members=[BOB, ANN])
-    site.create(OTHER, members=["y@far.example"])
-    return site
+    tenant.create(DOMAIN, BOB, CAT)
+    tenant.create(ANN, emails=[ANN, HI, HO])
+    tenant.create(TEAM, members=[ANN, "x@far.example"])
+    tenant.create(SOLO, members=[ANN])
+    tenant.create(BOTH, members=[BOB, ANN])
+    tenant.create(OTHER, members=["y@far.example"])
+    return tenant
 
 
 def assert_handed_over(there: dict[str, Shape]) -> None:
@@ -56,14 +59,16 @@ def assert_handed_over(there: dict[str, Shape]) -> None:
     assert there[OTHER]["members"] == {"y@far.example"}
 
 
-def test_onboarding(desk: Desk, office: Site, service: RunningService) -> None:
+def test_onboarding(
+    runner: PlaybookRunner, office: RecordedTenant, service: RunningService
+) -> None:
     """A new mailbox gets its password, aliases and memberships, and check mode writes nothing."""
-    desk.save("passwords.yml", {"DAN@bücher.example": PASSWORD})
+    runner.save("passwords.yml", {"DAN@bücher.example": PASSWORD})
     given = {**NEW, "mail_passwords_file": "passwords.yml"}
     with office.recorder.forbidding_writes():
-        done = desk.play("onboard_mailbox", "--check", "--diff", **given)
+        done = runner.play("onboard_mailbox", "--check", "--diff", **given)
     assert (done.status, done.recap.changed) == (0, 2), done.output
-    done = desk.play("onboard_mailbox", "-vvvv", "--diff", **given)
+    done = runner.play("onboard_mailbox", "-vvvv", "--diff", **given)
     assert (done.status, done.recap.changed) == (0, 2), done.output
     assert "canary-HOTEL" not in done.output
     there = office.listing()
@@ -75,19 +80,19 @@ def test_onboarding(desk: Desk, office: Site, service: RunningService) -> None:
 
 @pytest.mark.full
 def test_onboarding_again_keeps_the_password(
-    desk: Desk, office: Site, service: RunningService
+    runner: PlaybookRunner, office: RecordedTenant, service: RunningService
 ) -> None:
     """A second run completes a failed run without changing the password."""
     given = {**NEW, "vault_mail_passwords": {DAN: "of the map"}, "vault_mail_password": "12345678"}
     office.recorder.spoil(NOT_TODAY, part="PATCH /api/principal/team")
-    done = desk.play("onboard_mailbox", **given)
+    done = runner.play("onboard_mailbox", **given)
     assert (done.status, done.recap.changed) == (2, 1), done.output
-    assert "status 422" in words(done)
+    assert "status 422" in output_text(done)
     # A survey's answer takes precedence over the map of passwords.
     assert opens(service, DAN, "12345678")
-    done = desk.play("onboard_mailbox", **{**given, "vault_mail_password": None})
+    done = runner.play("onboard_mailbox", **{**given, "vault_mail_password": None})
     assert (done.status, done.recap.changed) == (0, 1), done.output
-    assert "password was kept" in words(done)
+    assert "password was kept" in output_text(done)
     assert opens(service, DAN, "12345678")
     assert DAN in office.listing()[TEAM]["members"]
 
@@ -118,27 +123,29 @@ def test_onboarding_again_keeps_the_password(
     ],
 )
 def test_wrong_answers_change_nothing(
-    playbook: str, given: dict[str, Any], named: str, desk: Desk, office: Site
+    playbook: str, given: dict[str, Any], named: str, runner: PlaybookRunner, office: RecordedTenant
 ) -> None:
     """An invalid answer is reported with its variable or object before anything is written."""
-    (desk.folder / "empty.yml").touch()
-    (desk.folder / "wrong.yml").write_text(f"{ANN}: *{STRAY}\n")
+    (runner.folder / "empty.yml").touch()
+    (runner.folder / "wrong.yml").write_text(f"{ANN}: *{STRAY}\n")
     names = {"onboard": "onboard_mailbox", "offboard": "offboard_mailbox"}
     valid = {"onboard": {**NEW, "vault_mail_password": STRAY}, "offboard": LEAVING}
     variables = valid.get(playbook, {"vault_mail_passwords": {ANN: STRAY}})
     with office.recorder.forbidding_writes():
-        done = desk.play(names.get(playbook, "rotate_passwords"), **{**variables, **given})
+        done = runner.play(names.get(playbook, "rotate_passwords"), **{**variables, **given})
     assert done.status == 2, done.output
-    assert named in words(done)
+    assert named in output_text(done)
     assert STRAY not in done.output
 
 
-def test_offboarding(desk: Desk, office: Site, service: RunningService) -> None:
+def test_offboarding(
+    runner: PlaybookRunner, office: RecordedTenant, service: RunningService
+) -> None:
     """Offboarding sets a random password and gives aliases and memberships to a colleague."""
     with office.recorder.forbidding_writes():
-        done = desk.play("offboard_mailbox", "--check", "--diff", **LEAVING)
+        done = runner.play("offboard_mailbox", "--check", "--diff", **LEAVING)
     assert (done.status, done.recap.changed) == (0, 3), done.output
-    done = desk.play("offboard_mailbox", "--diff", **LEAVING)
+    done = runner.play("offboard_mailbox", "--diff", **LEAVING)
     assert (done.status, done.recap.changed) == (0, 3), done.output
     there = office.listing()
     assert_handed_over(there)
@@ -147,27 +154,27 @@ def test_offboarding(desk: Desk, office: Site, service: RunningService) -> None:
 
 
 @pytest.mark.full
-def test_offboarding_with_deletion(desk: Desk, office: Site) -> None:
+def test_offboarding_with_deletion(runner: PlaybookRunner, office: RecordedTenant) -> None:
     """Offboarding with deletion also gives the primary address to the colleague."""
-    assert desk.play("offboard_mailbox", **LEAVING).status == 0
-    done = desk.play("offboard_mailbox", **LEAVING)
+    assert runner.play("offboard_mailbox", **LEAVING).status == 0
+    done = runner.play("offboard_mailbox", **LEAVING)
     assert (done.status, done.recap.changed) == (0, 1), done.output
     with office.recorder.forbidding_writes():
-        done = desk.play("offboard_mailbox", "--check", **GOING)
+        done = runner.play("offboard_mailbox", "--check", **GOING)
     assert (done.status, done.recap.changed) == (0, 2), done.output
-    done = desk.play("offboard_mailbox", **GOING)
+    done = runner.play("offboard_mailbox", **GOING)
     assert (done.status, done.recap.changed) == (0, 2), done.output
     there = office.listing()
     assert_handed_over(there)
     assert ANN not in there
     assert there[BOB]["emails"] == {BOB, HI, HO, ANN}
-    done = desk.play("offboard_mailbox", **GOING)
+    done = runner.play("offboard_mailbox", **GOING)
     assert (done.status, done.recap.changed) == (0, 0), done.output
 
 
 @pytest.mark.full
 def test_offboarding_continues_after_failures(
-    desk: Desk, office: Site, service: RunningService
+    runner: PlaybookRunner, office: RecordedTenant, service: RunningService
 ) -> None:
     """A failed offboarding reports what was done, and the next run continues from there."""
     sent: list[str] = []
@@ -177,50 +184,50 @@ def test_offboarding_continues_after_failures(
         return NOT_TODAY
 
     office.recorder.spoil(refuse_password, part="PATCH /api/principal/ann")
-    done = desk.play("offboard_mailbox", "-vvvv", "--diff", **GOING)
+    done = runner.play("offboard_mailbox", "-vvvv", "--diff", **GOING)
     assert done.status == 2, done.output
-    assert "has its old password" in words(done)
+    assert "has its old password" in output_text(done)
     assert [len(password) for password in sent] == [64]
-    (desk.folder / "output").write_text(done.output)
-    assert leaks(sent, [desk.folder]) == []
+    (runner.folder / "output").write_text(done.output)
+    assert leaks(sent, [runner.folder]) == []
     # The second alias is removed from one mailbox, refused by the other, and then restored.
     office.recorder.spoil(NOT_TODAY, part="PATCH /api/principal/bob", skip=1)
-    done = desk.play("offboard_mailbox", **GOING)
-    assert "has a new password" in words(done)
-    assert f"not for certain: {HO}." in words(done)
+    done = runner.play("offboard_mailbox", **GOING)
+    assert "has a new password" in output_text(done)
+    assert f"not for certain: {HO}." in output_text(done)
     assert office.listing()[ANN]["emails"] == {ANN, HO}
     assert not opens(service, ANN, OLD)
     office.recorder.spoil(NOT_TODAY, part="PATCH /api/principal/solo")
-    assert f"for certain: {SOLO}." in words(desk.play("offboard_mailbox", **GOING))
+    assert f"for certain: {SOLO}." in output_text(runner.play("offboard_mailbox", **GOING))
     office.recorder.spoil(NOT_TODAY, part="DELETE")
-    done = desk.play("offboard_mailbox", **GOING)
-    assert f"Forwarders that were changed: {SOLO}." in words(done)
+    done = runner.play("offboard_mailbox", **GOING)
+    assert f"Forwarders that were changed: {SOLO}." in output_text(done)
     office.recorder.spoil(NOT_TODAY, part="PATCH /api/principal/bob")
-    assert "The mailbox is deleted." in words(desk.play("offboard_mailbox", **GOING))
+    assert "The mailbox is deleted." in output_text(runner.play("offboard_mailbox", **GOING))
     assert_handed_over(office.listing())
 
 
 @pytest.mark.full
-def test_unknown_outcomes_of_offboarding(desk: Desk, office: Site) -> None:
+def test_unknown_outcomes_of_offboarding(runner: PlaybookRunner, office: RecordedTenant) -> None:
     """If the response to a write is lost, the message says that the outcome is uncertain."""
     office.recorder.spoil(problem(500), part="PATCH /api/principal/ann", after=True)
-    done = desk.play("offboard_mailbox", **GOING)
+    done = runner.play("offboard_mailbox", **GOING)
     assert done.status == 2, done.output
-    assert "perhaps a new password" in words(done)
+    assert "perhaps a new password" in output_text(done)
 
     def answer_nothing_more(_request: Request) -> Reply:
         office.recorder.spoil(problem(500), part="GET /api/principal/ann", times=100)
         return problem(500)
 
     office.recorder.spoil(answer_nothing_more, part="DELETE", after=True)
-    done = desk.play("offboard_mailbox", **GOING)
-    assert "Whether the mailbox is deleted is not certain." in words(done)
+    done = runner.play("offboard_mailbox", **GOING)
+    assert "Whether the mailbox is deleted is not certain." in output_text(done)
     assert ANN not in office.listing()
 
 
 @pytest.mark.full
 def test_offboarding_keeps_concurrent_changes(
-    desk: Desk, office: Site, service: RunningService
+    runner: PlaybookRunner, office: RecordedTenant, service: RunningService
 ) -> None:
     """Offboarding keeps a member and an alias that another client adds concurrently."""
     late, new = f"late@{DOMAIN}", "new@far.example"
@@ -232,7 +239,7 @@ def test_offboarding_keeps_concurrent_changes(
         other.call("PATCH", f"/api/principal/{ANN}", {"emails": [ANN, HI, HO, late]})
 
     office.recorder.spoil(write, part="PATCH /api/principal/ann", after=True)
-    done = desk.play("offboard_mailbox", **GOING)
+    done = runner.play("offboard_mailbox", **GOING)
     assert done.status == 0, done.output
     there = office.listing()
     assert there[TEAM]["members"] == {"x@far.example", new}
@@ -240,42 +247,44 @@ def test_offboarding_keeps_concurrent_changes(
     assert there[BOB]["emails"] == {BOB, HI, HO, ANN, late}
 
 
-def test_rotation(desk: Desk, office: Site, service: RunningService) -> None:
+def test_rotation(runner: PlaybookRunner, office: RecordedTenant, service: RunningService) -> None:
     """Mailboxes in an encrypted file get new passwords, which no output shows, even at -vvvv."""
-    (desk.folder / "key").write_text("the key of the vault")
-    desk.save("passwords.yml", {"Ann@Bücher.example": PASSWORD, BOB: MORE})
-    desk.encrypt("passwords.yml", "key")
+    (runner.folder / "key").write_text("the key of the vault")
+    runner.save("passwords.yml", {"Ann@Bücher.example": PASSWORD, BOB: MORE})
+    runner.encrypt("passwords.yml", "key")
     given = {"mail_passwords_file": "passwords.yml"}
     options = ("--vault-password-file", "key", "-vvvv", "--diff")
     with office.recorder.forbidding_writes():
-        done = desk.play("rotate_passwords", "--check", *options, **given)
+        done = runner.play("rotate_passwords", "--check", *options, **given)
     assert (done.status, done.recap.changed) == (0, 1), done.output
-    done = desk.play("rotate_passwords", *options, **given)
+    done = runner.play("rotate_passwords", *options, **given)
     assert (done.status, done.recap.changed) == (0, 1), done.output
     assert opens(service, ANN, PASSWORD)
     assert all(opens(service, BOB, password) for password in MORE)
     assert not opens(service, ANN, OLD)
     assert opens(service, CAT, OLD)
-    (desk.folder / "output").write_text(done.output)
-    assert leaks([PASSWORD, *MORE], [desk.folder]) == []
+    (runner.folder / "output").write_text(done.output)
+    assert leaks([PASSWORD, *MORE], [runner.folder]) == []
 
 
 @pytest.mark.full
-def test_rotation_in_part(desk: Desk, office: Site, service: RunningService) -> None:
+def test_rotation_in_part(
+    runner: PlaybookRunner, office: RecordedTenant, service: RunningService
+) -> None:
     """If some passwords can't be set, the message lists the mailboxes that have a new password."""
     refusal = problem(422, f"It may not be {STRAY}.")
     office.recorder.spoil(refusal, part="PATCH /api/principal/bob")
     given: dict[str, Any] = {"vault_mail_passwords": {ANN: STRAY, BOB: STRAY, CAT: STRAY}}
-    done = desk.play("rotate_passwords", "-vvvv", "--diff", **given)
+    done = runner.play("rotate_passwords", "-vvvv", "--diff", **given)
     assert done.status == 2, done.output
-    assert f"New passwords are set for {ANN}, {CAT}." in words(done)
-    assert f"for {BOB}." in words(done)
+    assert f"New passwords are set for {ANN}, {CAT}." in output_text(done)
+    assert f"for {BOB}." in output_text(done)
     assert STRAY not in done.output
     assert [opens(service, name, STRAY) for name in (ANN, BOB, CAT)] == [True, False, True]
     chosen = {**given, "mail_mailboxes": "BOB@bücher.example\n"}
-    changed = [desk.play("rotate_passwords", **chosen).recap.changed for _ in range(2)]
+    changed = [runner.play("rotate_passwords", **chosen).recap.changed for _ in range(2)]
     assert changed == [1, 1]
     # Ansible hides a one-letter password even within names, so the message can't list names.
     office.recorder.spoil(refusal, part="PATCH /api/principal/bob")
-    done = desk.play("rotate_passwords", vault_mail_passwords={ANN: "n", BOB: STRAY})
-    assert "it is not known which ones" in words(done)
+    done = runner.play("rotate_passwords", vault_mail_passwords={ANN: "n", BOB: STRAY})
+    assert "it is not known which ones" in output_text(done)

@@ -13,8 +13,8 @@ import pytest
 
 from ansible_collections.postroom.email.tests.e2e.parity_runs import (
     PLAYBOOKS,
-    Stage,
-    Way,
+    ParityProject,
+    RunResult,
     tasks_of,
     without,
 )
@@ -24,7 +24,7 @@ from ansible_collections.postroom.email.tests.support.service import (
     RunningService,
     running_service,
 )
-from ansible_collections.postroom.email.tests.support.tenant import Api, Site
+from ansible_collections.postroom.email.tests.support.tenant import Api, RecordedTenant
 
 WRONG_TOKEN = "wrong-token-DELTA-8842-qwpo"
 SWITCHED_OFF = "as a module: the environment variable POSTROOM_IN_PROCESS is off"
@@ -44,7 +44,7 @@ OUTCOMES = {
     "Apply part of a plan": (True, True),
     "Refuse a definition": (True, False),
 }
-Both = tuple[Way, Way]
+Both = tuple[RunResult, RunResult]
 
 
 def unsafe(text: str) -> object:
@@ -61,11 +61,11 @@ def other_python(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def tenant(service: RunningService, recorder: Recorder) -> Iterator[Site]:
+def tenant(service: RunningService, recorder: Recorder) -> Iterator[RecordedTenant]:
     """Provide a tenant for all runs in this file."""
-    site = Site(service.url, service.token, recorder)
-    yield site
-    site.close()
+    tenant = RecordedTenant(service.url, service.token, recorder)
+    yield tenant
+    tenant.close()
 
 
 @pytest.fixture(scope="module")
@@ -93,8 +93,8 @@ def encrypted(text: str, folder: Path) -> str:
 
 @pytest.fixture(scope="module")
 def stage(
-    tenant: Site, bulk: RunningService, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Stage]:
+    tenant: RecordedTenant, bulk: RunningService, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ParityProject]:
     """Provide a stage with everything that the playbooks require."""
     folder = tmp_path_factory.mktemp("parity")
     (folder / "vault").write_text("key to the vault", "utf-8")
@@ -119,11 +119,11 @@ def stage(
             "other_python": str(other_python(folder)),
             "vaulted_text": {"__ansible_vault": vaulted},
         }
-        yield Stage(folder, tenant, variables)
+        yield ParityProject(folder, tenant, variables)
 
 
 @pytest.fixture(scope="module")
-def both(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Both:
+def both(stage: ParityProject, tmp_path_factory: pytest.TempPathFactory) -> Both:
     """Run the playbook in Ansible's worker and with modules."""
     vault = tmp_path_factory.getbasetemp() / "vault"
     vault.write_text("key to the vault", "utf-8")
@@ -153,7 +153,7 @@ def test_results_are_the_same(both: Both) -> None:
 
 
 @pytest.fixture(scope="module")
-def as_modules(stage: Stage) -> Both:
+def as_modules(stage: ParityProject) -> Both:
     """Run a playbook whose tasks need a module process."""
     return stage.both(PLAYBOOKS / "parity_modules.yml")
 
@@ -185,7 +185,7 @@ def test_a_module_process_where_one_is_needed(task: str, reason: str, as_modules
 
 
 @pytest.mark.full
-def test_a_task_that_runs_out_of_time(stage: Stage, bulk: RunningService) -> None:
+def test_a_task_that_runs_out_of_time(stage: ParityProject, bulk: RunningService) -> None:
     """A task that exceeds its timeout is stopped, and the next task gets a new connection."""
     here, modules = stage.both(PLAYBOOKS / "parity_cut_short.yml")
     assert all(told.startswith("in process ") for them in here.told.values() for told in them)
@@ -204,7 +204,7 @@ def test_a_task_that_runs_out_of_time(stage: Stage, bulk: RunningService) -> Non
 
 
 @pytest.mark.full
-def test_without_httpx(stage: Stage, tmp_path: Path) -> None:
+def test_without_httpx(stage: ParityProject, tmp_path: Path) -> None:
     """If Ansible's own Python lacks httpx, the module fails with Ansible's message."""
     (tmp_path / "httpx.py").write_text("raise ImportError('not here')", "utf-8")
     access = {"POSTROOM_API_URL": "http://127.0.0.1:9", "POSTROOM_API_TOKEN": "of-no-use"}

@@ -15,11 +15,14 @@ import yaml
 
 from ansible_collections.postroom.email.tests.docs import fenced_blocks
 from ansible_collections.postroom.email.tests.support import repository
-from ansible_collections.postroom.email.tests.support.collection_playbooks import Desk, words
+from ansible_collections.postroom.email.tests.support.collection_playbooks import (
+    PlaybookRunner,
+    output_text,
+)
 from ansible_collections.postroom.email.tests.support.passwords import opens
 from ansible_collections.postroom.email.tests.support.playbooks import Run
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from ansible_collections.postroom.email.tests.support.tenant import Site
+from ansible_collections.postroom.email.tests.support.tenant import RecordedTenant
 
 README = repository.read("roles/tenant/README.md")
 PASSWORD = "Quokka-tenant-0/alice"
@@ -47,7 +50,7 @@ KEEPING: dict[str, Any] = {
 }
 
 
-class RoleDesk(Desk):
+class RoleRunner(PlaybookRunner):
     """A directory with a definition, and the tenant to which the role is applied."""
 
     def run(self, tasks: list[dict[str, Any]], *options: str, **variables: Any) -> Run:
@@ -69,78 +72,78 @@ class RoleDesk(Desk):
 
 
 @pytest.fixture
-def desk(tmp_path: Path, site: Site) -> RoleDesk:
+def runner(tmp_path: Path, tenant: RecordedTenant) -> RoleRunner:
     """Provide a directory with a definition for the tenant."""
-    desk = RoleDesk(tmp_path, site.url, site.token)
-    desk.save("tenant.yml", DEFINITION)
-    return desk
+    runner = RoleRunner(tmp_path, tenant.url, tenant.token)
+    runner.save("tenant.yml", DEFINITION)
+    return runner
 
 
 @pytest.mark.full
 @pytest.mark.matrix
-def test_the_example_of_the_readme(desk: RoleDesk, site: Site) -> None:
+def test_the_example_of_the_readme(runner: RoleRunner, tenant: RecordedTenant) -> None:
     """The README's example works, and a second run only updates the time in the report."""
     example = fenced_blocks.blocks("yaml", file=repository.ROOT / "roles" / "tenant" / "README.md")[
         0
     ]
     (play,) = yaml.safe_load(example.text)
-    report = desk.folder / "report.html"
-    with site.recorder.forbidding_writes():
-        done = desk.run(play["tasks"], "--check", "--diff")
+    report = runner.folder / "report.html"
+    with tenant.recorder.forbidding_writes():
+        done = runner.run(play["tasks"], "--check", "--diff")
     assert (done.status, done.recap.failed) == (0, 0), done.output
     assert not report.exists()
-    assert desk.result["report"] == ""
-    reviewed = desk.result["plan_digest"]
-    done = desk.run(play["tasks"])
+    assert runner.result["report"] == ""
+    reviewed = runner.result["plan_digest"]
+    done = runner.run(play["tasks"])
     assert (done.status, done.recap.changed) == (0, 2), done.output
-    assert set(site.listing()) == {"one.example", "ann@one.example"}
+    assert set(tenant.listing()) == {"one.example", "ann@one.example"}
     page = report.read_text("utf-8")
     assert "ann@one.example" in page
-    assert desk.result["plan_digest"] == reviewed
-    assert desk.result["report"] == str(report)
+    assert runner.result["plan_digest"] == reviewed
+    assert runner.result["report"] == str(report)
     # The report is changed to look an hour old, so that its time certainly differs.
     report.write_text(TIME.sub("<time>an hour ago</time>", page), "utf-8")
-    with site.recorder.forbidding_writes():
-        done = desk.run(play["tasks"])
+    with tenant.recorder.forbidding_writes():
+        done = runner.run(play["tasks"])
         assert (done.status, done.recap.changed) == (0, 1), done.output
         again = report.read_text("utf-8")
         assert TIME.sub("", again) == TIME.sub("", page)
         (date,) = TIME.findall(again)
-        done = desk.run(play["tasks"], tenant_report_date=date)
+        done = runner.run(play["tasks"], tenant_report_date=date)
     assert (done.status, done.recap.changed) == (0, 0), done.output
 
 
 @pytest.mark.full
 @pytest.mark.matrix
-def test_no_password_shows(desk: RoleDesk, service: RunningService) -> None:
+def test_no_password_shows(runner: RoleRunner, service: RunningService) -> None:
     """Passwords from a vault are set, and no valid or malformed password is shown at -vvvv."""
-    (desk.folder / "key").write_text("the key of the vault")
-    (desk.folder / "word").write_text(PASSWORD)
-    desk.encrypt("word", "key")
-    word = indent((desk.folder / "word").read_text(), "    ")
+    (runner.folder / "key").write_text("the key of the vault")
+    (runner.folder / "word").write_text(PASSWORD)
+    runner.encrypt("word", "key")
+    word = indent((runner.folder / "word").read_text(), "    ")
     passwords = f"tenant_passwords:\n  ann@one.example: !vault |\n{word}"
-    (desk.folder / "passwords.yml").write_text(passwords)
+    (runner.folder / "passwords.yml").write_text(passwords)
     encrypted = ("-e", "@passwords.yml", "--vault-password-file", "key")
-    done = desk.use("-vvvv", *encrypted, tenant_definition_files="tenant.yml")
+    done = runner.use("-vvvv", *encrypted, tenant_definition_files="tenant.yml")
     assert done.status == 0, done.output
     assert PASSWORD not in done.output
     assert opens(service, "ann@one.example", PASSWORD)
     wrong: dict[str, Any] = {"ann@one.example": {"password": PASSWORD}}
     for given, named in ((PASSWORD, "'tenant_passwords'"), (wrong, "passwords: The password of")):
-        done = desk.use("-vvvv", tenant_definition_files="tenant.yml", tenant_passwords=given)
+        done = runner.use("-vvvv", tenant_definition_files="tenant.yml", tenant_passwords=given)
         assert done.status == 2, done.output
-        assert named in words(done)
+        assert named in output_text(done)
         assert PASSWORD not in done.output
 
 
 @pytest.mark.full
-def test_the_result(desk: RoleDesk, site: Site) -> None:
+def test_the_result(runner: RoleRunner, tenant: RecordedTenant) -> None:
     """The result has the README's keys, and the records of domains that are declared present."""
-    site.create("gone.example", "more.example", "eve@more.example")
+    tenant.create("gone.example", "more.example", "eve@more.example")
     given = {"tenant_definition_files": ["tenant.yml"], "tenant_dns_provider": "none"}
-    done = desk.use(**given, tenant_passwords=PASSWORDS)
+    done = runner.use(**given, tenant_passwords=PASSWORDS)
     assert done.status == 0, done.output
-    result = desk.result
+    result = runner.result
     table = README.partition("## Result")[2].partition("\n## ")[0]
     assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == list(result)
     assert [f"{change['action']} {change['name']}" for change in result["plan"]] == [
@@ -153,21 +156,21 @@ def test_the_result(desk: RoleDesk, site: Site) -> None:
     assert list(result["dns"]) == ["one.example"]
     assert result["report"] == ""
     # Without a declared domain, there are no records to publish.
-    desk.save("tenant.yml", {"domains": [{"name": "gone.example", "state": "absent"}]})
-    done = desk.use(**given, tenant_report_file=None)
+    runner.save("tenant.yml", {"domains": [{"name": "gone.example", "state": "absent"}]})
+    done = runner.use(**given, tenant_report_file=None)
     assert (done.status, done.recap.changed) == (0, 0), done.output
-    assert desk.result["dns"] == {}
+    assert runner.result["dns"] == {}
     # If only the report is written, the fact contains no results of an earlier use of the role.
     role = {"name": "postroom.email.tenant"}
     tasks = [
         {"ansible.builtin.include_role": {**role, **u}} for u in ({}, {"tasks_from": "report"})
     ]
-    done = desk.run(tasks, **given, tenant_report_file="report.html")
-    assert desk.result == {"report": str(desk.folder / "report.html")}, done.output
+    done = runner.run(tasks, **given, tenant_report_file="report.html")
+    assert runner.result == {"report": str(runner.folder / "report.html")}, done.output
 
 
 @pytest.mark.full
-def test_wrong_variables_change_nothing(desk: RoleDesk, site: Site) -> None:
+def test_wrong_variables_change_nothing(runner: RoleRunner, tenant: RecordedTenant) -> None:
     """The definition, provider and report file are checked before anything is written."""
     given = {"tenant_definition_files": "tenant.yml", "tenant_passwords": PASSWORDS}
     slips: list[tuple[dict[str, Any], str]] = [
@@ -176,12 +179,12 @@ def test_wrong_variables_change_nothing(desk: RoleDesk, site: Site) -> None:
         ({"tenant_dns_provider": "rfc2136", "dns_tsig_name": "mail"}, "dns_tsig_secret"),
         ({"tenant_dns_provider": "none", "dns_ttl": "abc"}, "Nothing was changed."),
         ({"tenant_report_file": "none/x.html"}, "tenant_report_file"),
-        ({"tenant_report_file": str(desk.folder)}, "tenant_report_file"),
+        ({"tenant_report_file": str(runner.folder)}, "tenant_report_file"),
         ({"tenant_report_file": "x.html", "tenant_report_mode": 640}, "tenant_report_mode"),
     ]
-    with site.recorder.forbidding_writes():
+    with tenant.recorder.forbidding_writes():
         for slip, named in slips:
-            done = desk.use(**{**given, **slip})
+            done = runner.use(**{**given, **slip})
             assert done.status == 2, done.output
-            assert named in words(done)
-    assert site.listing() == {}
+            assert named in output_text(done)
+    assert tenant.listing() == {}

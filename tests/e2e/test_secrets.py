@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ansible_collections.postroom.email.tests.e2e.secrets_project import PASSWORDS, Stage
+from ansible_collections.postroom.email.tests.e2e.secrets_project import PASSWORDS, SecretsProject
 from ansible_collections.postroom.email.tests.support.secrets import leaks
 from ansible_collections.postroom.email.tests.support.service import running_service
 
@@ -44,7 +44,7 @@ MISTAKES = [
 
 
 @pytest.fixture
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecretsProject]:
     """Run a service that often fails, and one that the playbook kills."""
     # The directory's path is short, because Ansible creates Unix sockets in it.
     folder = tmp_path_factory.mktemp("stage")
@@ -58,7 +58,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         running_service(folder / "faulty", faults=FAULTS) as faulty,
         running_service(folder / "doomed", faults="latency=900ms") as doomed,
     ):
-        stage = Stage(folder, faulty, doomed)
+        stage = SecretsProject(folder, faulty, doomed)
         stage.give("stray", STRAY)
         stage.give("definition", str(definition))
         stage.give("mistaken", list(map(str, mistaken)))
@@ -74,7 +74,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         pytest.param("tenant_canary.yml", "0", marks=pytest.mark.full),
     ],
 )
-def test_no_secret_shows(playbook: str, in_process: str, stage: Stage) -> None:
+def test_no_secret_shows(playbook: str, in_process: str, stage: SecretsProject) -> None:
     """No secret is found after tasks fail in many ways at -vvvv and a service is killed."""
     played = stage.play(playbook, POSTROOM_IN_PROCESS=in_process)
     assert (played.status, played.recap.failed) == (0, 0), played.output
@@ -87,7 +87,7 @@ def test_no_secret_shows(playbook: str, in_process: str, stage: Stage) -> None:
 
 
 @pytest.mark.full
-def test_a_leak_would_be_found(stage: Stage) -> None:
+def test_a_leak_would_be_found(stage: SecretsProject) -> None:
     """As a control, secrets that a playbook prints are found in the output, events and log."""
     stage.play("leak.yml")
     for place in (stage.output, stage.events, stage.log):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.postroom.email.tests.support.service import running_service
-from ansible_collections.postroom.email.tests.support.tenant import Api, Site
+from ansible_collections.postroom.email.tests.support.tenant import Api, RecordedTenant
 
 MODULE = "email_tenant"
 ANN, BOB, TEAM = "ann@one.example", "bob@one.example", "team@one.example"
@@ -31,38 +31,38 @@ UNDECLARED = {
 
 
 @pytest.fixture
-def inhabited(site: Site) -> Site:
+def inhabited(tenant: RecordedTenant) -> RecordedTenant:
     """Provide a tenant that contains more objects than the definition declares."""
-    site.create("one.example", "two.example", "spare.example")
-    site.create(ANN, emails=[ANN, "info@one.example", "ann@two.example", "old@one.example"])
-    site.create(BOB, emails=[BOB, "postmaster@two.example"])
-    site.create(CAT)
-    site.create(TEAM, emails=[TEAM, "crew@one.example"], members=[ANN])
-    site.create(ALL, members=[ANN, "x@far.example"])
-    site.recorder.take()
-    return site
+    tenant.create("one.example", "two.example", "spare.example")
+    tenant.create(ANN, emails=[ANN, "info@one.example", "ann@two.example", "old@one.example"])
+    tenant.create(BOB, emails=[BOB, "postmaster@two.example"])
+    tenant.create(CAT)
+    tenant.create(TEAM, emails=[TEAM, "crew@one.example"], members=[ANN])
+    tenant.create(ALL, members=[ANN, "x@far.example"])
+    tenant.recorder.take()
+    return tenant
 
 
-def everything(site: Site) -> set[str]:
+def everything(tenant: RecordedTenant) -> set[str]:
     """Return all names and addresses of a tenant."""
-    listing = site.listing()
+    listing = tenant.listing()
     return {address for name, row in listing.items() for address in (name, *row.get("emails", ()))}
 
 
-def lost(site: Site, **options: Any) -> set[str]:
+def lost(tenant: RecordedTenant, **options: Any) -> set[str]:
     """Run a task that must succeed as check mode predicts, and return the deleted names."""
-    before = everything(site)
-    predicted = site.run(MODULE, check=True, **{**DECLARED, **options})
-    result = site.run(MODULE, **{**DECLARED, **options})
+    before = everything(tenant)
+    predicted = tenant.run(MODULE, check=True, **{**DECLARED, **options})
+    result = tenant.run(MODULE, **{**DECLARED, **options})
     assert result == predicted
     assert not result["failed"], result["msg"]
-    again = site.run(MODULE, **{**DECLARED, **options, "max_deletions": 0})
+    again = tenant.run(MODULE, **{**DECLARED, **options, "max_deletions": 0})
     assert (again["failed"], again["changed"]) == (False, False)
-    assert everything(site) <= before
-    return before - everything(site)
+    assert everything(tenant) <= before
+    return before - everything(tenant)
 
 
-def test_nothing_is_purged_by_default(inhabited: Site) -> None:
+def test_nothing_is_purged_by_default(inhabited: RecordedTenant) -> None:
     """By default, undeclared objects are reported and kept."""
     assert lost(inhabited, max_deletions=100) == set()
     reported = inhabited.run(MODULE, **DECLARED)["undeclared"]
@@ -75,7 +75,7 @@ def test_nothing_is_purged_by_default(inhabited: Site) -> None:
 @pytest.mark.parametrize(
     ("kind", "held"), [("alias", 5), ("mailbox", 3), ("forwarder", 2), ("domain", 3)]
 )
-def test_a_purge_never_exceeds_its_limits(inhabited: Site, kind: str, held: int) -> None:
+def test_a_purge_never_exceeds_its_limits(inhabited: RecordedTenant, kind: str, held: int) -> None:
     """A run that would purge more than a limit is refused, and check mode warns."""
     count = len(UNDECLARED[kind])
     share = 100 * count / held
@@ -95,7 +95,9 @@ def test_a_purge_never_exceeds_its_limits(inhabited: Site, kind: str, held: int)
 
 @pytest.mark.full
 @pytest.mark.parametrize("chance", [0.5, 1.0])
-def test_truncated_lists_delete_nothing_else(site: Site, chance: float, tmp_path: Path) -> None:
+def test_truncated_lists_delete_nothing_else(
+    tenant: RecordedTenant, chance: float, tmp_path: Path
+) -> None:
     """If lists are truncated, only the undeclared mailbox or nothing at all is deleted."""
     with (
         running_service(tmp_path / "calm") as calm,
@@ -108,7 +110,7 @@ def test_truncated_lists_delete_nothing_else(site: Site, chance: float, tmp_path
             api.create(name)
         given: dict[str, Any] = {"mailboxes": [ANN, BOB], "purge": ["mailbox"], "max_deletions": 1}
         given |= {"api_url": cut.url, "api_token": cut.token, "retries": 30 if chance < 1 else 2}
-        result = site.run(MODULE, **given)
+        result = tenant.run(MODULE, **given)
         assert result["failed"] is (chance == 1)
         left = {"one.example", ANN, BOB} | ({"cat@one.example"} if chance == 1 else set())
         assert api.listing().keys() == left

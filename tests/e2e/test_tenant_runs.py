@@ -25,7 +25,7 @@ from ansible_collections.postroom.email.tests.support.playbooks import (
     read_recap,
 )
 from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
-from ansible_collections.postroom.email.tests.support.tenant import Site
+from ansible_collections.postroom.email.tests.support.tenant import RecordedTenant
 
 HOME, AWAY = "home.example", "away.example"
 MANY = 200
@@ -105,10 +105,10 @@ def slow(service: RunningService, tmp_path: Path) -> Iterator[RunningService]:
 
 
 @pytest.fixture
-def play(site: Site, slow: RunningService, tmp_path: Path) -> Play:
+def play(tenant: RecordedTenant, slow: RunningService, tmp_path: Path) -> Play:
     """Provide a play that creates, changes, moves and deletes objects, and leaves one alone."""
-    site.create("still.example", "still@still.example", HOME, *OLD[1:])
-    site.create(OLD[0], emails=[OLD[0], f"wanders@{HOME}"])
+    tenant.create("still.example", "still@still.example", HOME, *OLD[1:])
+    tenant.create(OLD[0], emails=[OLD[0], f"wanders@{HOME}"])
     boxes: list[Any] = [
         {"name": f"box{n}@{AWAY}", "aliases": [f"alias{n}@{HOME}"]} for n in range(MANY)
     ]
@@ -120,7 +120,7 @@ def play(site: Site, slow: RunningService, tmp_path: Path) -> Play:
     return Play(tmp_path / "play", slow, **with_passwords(definition))
 
 
-def assert_finished(play: Play, site: Site) -> None:
+def assert_finished(play: Play, tenant: RecordedTenant) -> None:
     """Assert that the tenant is as declared, and that another run changes nothing."""
     wanted: dict[str, set[str]] = {name: set() for name in ("still.example", HOME, AWAY)}
     names = ["still@still.example", f"team@{HOME}", *OLD[10:15]]
@@ -130,43 +130,43 @@ def assert_finished(play: Play, site: Site) -> None:
     wanted |= {name: {name, f"alias{n}@{HOME}"} for n, name in boxes.items()}
     wanted[boxes[0]] |= {f"wanders@{HOME}"}
     for _run in range(2):
-        listing = site.listing()
+        listing = tenant.listing()
         assert {name: set(row.get("emails", ())) for name, row in listing.items()} == wanted
         assert listing[f"team@{HOME}"]["members"] == {boxes[n] for n in range(5)}
         again = play.run()
         assert (again.ok, again.changed) == (1, 0)
 
 
-def started_until(play: Play, site: Site, size: int) -> subprocess.Popen[bytes]:
+def started_until(play: Play, tenant: RecordedTenant, size: int) -> subprocess.Popen[bytes]:
     """Start a run, and return it when the tenant has this many principals."""
     process = play.start()
-    while len(site.listing()) < size and process.poll() is None:
+    while len(tenant.listing()) < size and process.poll() is None:
         time.sleep(0.01)
     return process
 
 
 @pytest.mark.full
-def test_a_killed_run_is_finished_by_the_next(play: Play, site: Site) -> None:
+def test_a_killed_run_is_finished_by_the_next(play: Play, tenant: RecordedTenant) -> None:
     """If a run and its workers are killed at any time, the next run completes the changes."""
     for size in (25, 60, 110):
-        process = started_until(play, site, size)
+        process = started_until(play, tenant, size)
         kill(process, workers=True)
-        assert site.listing()["still@still.example"]["emails"] == {"still@still.example"}
+        assert tenant.listing()["still@still.example"]["emails"] == {"still@still.example"}
     assert play.run().changed == 1
-    assert_finished(play, site)
+    assert_finished(play, tenant)
 
 
 @pytest.mark.full
-def test_a_worker_that_outlives_its_parent_stops(play: Play, site: Site) -> None:
+def test_a_worker_that_outlives_its_parent_stops(play: Play, tenant: RecordedTenant) -> None:
     """If only the parent process is killed, the worker stops before it has finished."""
-    process = started_until(play, site, 40)
+    process = started_until(play, tenant, 40)
     workers = list(descendants(process.pid))
     kill(process, workers=False)
     while any(Path(f"/proc/{pid}").exists() for pid in workers):
         time.sleep(0.05)
-    assert len(site.listing()) < MANY
+    assert len(tenant.listing()) < MANY
     assert play.run().changed == 1
-    assert_finished(play, site)
+    assert_finished(play, tenant)
 
 
 def on_terminal(play: Play) -> str:
@@ -189,7 +189,7 @@ def on_terminal(play: Play) -> str:
 
 @pytest.mark.full
 @pytest.mark.matrix
-def test_progress(site: Site, service: RunningService, tmp_path: Path) -> None:
+def test_progress(tenant: RecordedTenant, service: RunningService, tmp_path: Path) -> None:
     """A terminal shows one line that is rewritten, and a log contains separate lines."""
     with running_service(
         tmp_path / "slow", faults="latency=200ms,methods=POST", database=service.database
@@ -201,12 +201,12 @@ def test_progress(site: Site, service: RunningService, tmp_path: Path) -> None:
         assert {total for _done, total in SHOWN.findall(written)} == {str(MANY + 1)}
         assert all(written[: found.start()].endswith("\r") for found in SHOWN.finditer(written))
         assert "changes," not in on_terminal(play)
-        site.clear()
+        tenant.clear()
         assert play.run().changed == 1
         output = play.output.read_text("utf-8")
         assert "\r" not in output
         lines = [line for line in output.splitlines() if "changes," in line]
         assert [line for line in lines if SHOWN.match(line)] == lines != []
-        site.clear()
+        tenant.clear()
         assert play.run(POSTROOM_IN_PROCESS="0").changed == 1
         assert "changes," not in play.output.read_text("utf-8")

@@ -19,7 +19,7 @@ from ansible_collections.postroom.email.tests.mail.client import (
     resolve_to,
 )
 from ansible_collections.postroom.email.tests.support.recording_proxy import recording
-from ansible_collections.postroom.email.tests.support.tenant import Site
+from ansible_collections.postroom.email.tests.support.tenant import RecordedTenant
 
 NEW = "new@example.com"
 FIRST, OTHER = "correct-horse/battery", "пароль-ñ-漢字 with, a comma"
@@ -33,19 +33,19 @@ def mail(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MailServer]:
 
 
 @pytest.fixture(scope="module")
-def site(mail: MailServer) -> Iterator[Site]:
+def tenant(mail: MailServer) -> Iterator[RecordedTenant]:
     """Provide a way to run modules through a recorder that can forbid writes."""
     with recording(mail.service.url) as recorder:
-        site = Site(mail.service.url, mail.service.token, recorder)
-        yield site
-        site.close()
+        tenant = RecordedTenant(mail.service.url, mail.service.token, recorder)
+        yield tenant
+        tenant.close()
 
 
-def run(site: Site, mail: MailServer, module: str, **options: Any) -> dict[str, Any]:
+def run(tenant: RecordedTenant, mail: MailServer, module: str, **options: Any) -> dict[str, Any]:
     """Run a module with ``probe``, and check that its result contains no password."""
     where = {"imap_host": "localhost", "imap_port": mail.service.ready["imap"]}
     trust = {"ca_path": str(mail.folder / "mail-cert.pem"), "update_password": "probe"}
-    result = site.run(module, **{**where, **trust, **options})
+    result = tenant.run(module, **{**where, **trust, **options})
     assert [one for one in (FIRST, OTHER, SECRET) if one in str(result)] == []
     return result
 
@@ -68,27 +68,27 @@ def options_of(module: str, passwords: list[str]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("module", ["email_mailbox", "email_tenant"])
-def test_twelve_steps(module: str, site: Site, mail: MailServer) -> None:
+def test_twelve_steps(module: str, tenant: RecordedTenant, mail: MailServer) -> None:
     """Check mode predicts each operation, a run performs it, and a second run changes nothing."""
     for passwords in ([FIRST], [OTHER, FIRST], []):
         options = options_of(module, passwords)
-        site.recorder.take()
-        with site.recorder.forbidding_writes():
-            predicted = run(site, mail, module, check=True, **options)
-        assert run(site, mail, module, **options) == predicted
-        assert (predicted["changed"], len(site.recorder.take_writes())) == (True, 1)
+        tenant.recorder.take()
+        with tenant.recorder.forbidding_writes():
+            predicted = run(tenant, mail, module, check=True, **options)
+        assert run(tenant, mail, module, **options) == predicted
+        assert (predicted["changed"], len(tenant.recorder.take_writes())) == (True, 1)
         assert {one for one in (FIRST, OTHER) if works(mail, one)} == {*passwords}
         for check in (True, False):
-            again = run(site, mail, module, check=check, **options)
+            again = run(tenant, mail, module, check=check, **options)
             assert (again["changed"], again["changes"], again["diff"]) == (False, [], [])
-        assert site.recorder.take_writes() == []
+        assert tenant.recorder.take_writes() == []
 
 
 def test_the_mx_host_is_the_default(
-    site: Site, mail: MailServer, monkeypatch: pytest.MonkeyPatch
+    tenant: RecordedTenant, mail: MailServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By default, the host in the MX record from the API is probed."""
     resolve_to(HOST, "mail.postroom.test", monkeypatch)
     options = {"name": ALICE, "imap_host": None}
-    assert not run(site, mail, "email_mailbox", passwords=SECRET, **options)["changed"]
-    assert run(site, mail, "email_mailbox", passwords=OTHER, **options)["changed"]
+    assert not run(tenant, mail, "email_mailbox", passwords=SECRET, **options)["changed"]
+    assert run(tenant, mail, "email_mailbox", passwords=OTHER, **options)["changed"]

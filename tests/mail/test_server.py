@@ -21,7 +21,7 @@ from ansible_collections.postroom.email.tests.fakes.nameserver.behaviors import 
     failing,
     nothing_there,
 )
-from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
+from ansible_collections.postroom.email.tests.fakes.nameserver.server import fake_nameserver
 from ansible_collections.postroom.email.tests.mail.client import (
     ALICE,
     BOB,
@@ -169,14 +169,14 @@ def test_only_verified_domains_are_served_and_sign(tmp_path: Path) -> None:
     record = ("service._domainkey.example.com", "TXT")
     wrong = answer('"v=DKIM1; k=rsa; p=MIIB"')
     with ExitStack() as stack:
-        dns = stack.enter_context(misbehaving({record: failing("SERVFAIL")}))
+        dns = stack.enter_context(fake_nameserver({record: failing("SERVFAIL")}))
         options = ("--check-domains", f"--resolvers={dns}")
         mail = stack.enter_context(mail_server(tmp_path, *options))
         wait(lambda: "DNS queries for domains failed" in mail.service.log())
         command = ("domain", "verify", f"--resolvers={dns}", DOMAIN)
         with pytest.raises(ServiceError, match=r"exited with 2: .* the DNS query"):
             mail.service.command(*command)
-        for dns.habits[record] in (nothing_there("NXDOMAIN"), wrong):
+        for dns.behaviors[record] in (nothing_there("NXDOMAIN"), wrong):
             with pytest.raises(ServiceError, match=r"exited with 1: .* TXT record service\."):
                 mail.service.command(*command)
         with mail.submit() as client:
@@ -189,7 +189,7 @@ def test_only_verified_domains_are_served_and_sign(tmp_path: Path) -> None:
             server.sendmail(PARTNER, addresses, message(PARTNER, ALICE).as_bytes())
         assert set(refused.value.recipients) == set(addresses)
         value = mail.api.dns(DOMAIN).json()["txt"][1]["value"]
-        dns.habits[record] = answer(f'"{value[:200]}" "{value[200:]}"')
+        dns.behaviors[record] = answer(f'"{value[:200]}" "{value[200:]}"')
         wait(lambda: "a domain is verified" in mail.service.log())
         assert "is verified" in mail.service.command(*command)
         for address in addresses:
@@ -271,7 +271,7 @@ def test_checks_continue_after_the_database_failed(tmp_path: Path) -> None:
     """After a database failure, domains are checked again and sessions still end."""
     record = ("service._domainkey.example.com", "TXT")
     with ExitStack() as stack:
-        dns = stack.enter_context(misbehaving({record: nothing_there()}))
+        dns = stack.enter_context(fake_nameserver({record: nothing_there()}))
         options = ("--check-domains", f"--resolvers={dns}")
         mail = stack.enter_context(mail_server(tmp_path, *options))
         database = sqlite3.connect(mail.service.database, isolation_level=None)
@@ -282,7 +282,7 @@ def test_checks_continue_after_the_database_failed(tmp_path: Path) -> None:
             wait(lambda checked=checked: f"{checked} could not be checked" in mail.service.log())  # type: ignore[misc]
             database.execute(f"ALTER TABLE away RENAME TO {table}")
         value = mail.api.dns(DOMAIN).json()["txt"][1]["value"]
-        dns.habits[record] = answer(f'"{value[:200]}" "{value[200:]}"')
+        dns.behaviors[record] = answer(f'"{value[:200]}" "{value[200:]}"')
         wait(lambda: "a domain is verified" in mail.service.log())
         mail.api.patch(ALICE, secrets=[SECRET])
         wait(lambda: has_ended(reading.noop, imaplib.IMAP4.abort))

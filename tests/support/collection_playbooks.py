@@ -12,7 +12,7 @@ import yaml
 from ansible_collections.postroom.email.tests.support.playbooks import Run, environment, run
 
 
-class Desk:
+class PlaybookRunner:
     """A directory in which playbooks are run against a tenant.
 
     :param url: the URL of the service, or of a proxy for it
@@ -44,14 +44,14 @@ class Desk:
     def encrypt(self, name: str, key: str) -> None:
         """Encrypt a file with ansible-vault, using the password in the file `key`."""
         program = [sys.executable, "-m", "ansible", "vault", "encrypt", "--vault-password-file"]
-        told = run([*program, key, name], self._env, self.folder)
-        assert told.status == 0, told.output
+        finished = run([*program, key, name], self._env, self.folder)
+        assert finished.status == 0, finished.output
 
     def load(self, name: str) -> object:
         """Read a YAML file."""
         return yaml.safe_load((self.folder / name).read_text("utf-8"))
 
 
-def words(told: Run) -> str:
+def output_text(finished: Run) -> str:
     """Return a run's output without line breaks, which some ansible-core versions insert."""
-    return " ".join(told.output.split())
+    return " ".join(finished.output.split())

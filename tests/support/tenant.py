@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A tenant of the reference service for tests, and a way to run modules through a recorder.
 
-The requests of `Site` itself bypass the recorder and the client under test.
+The requests of `RecordedTenant` itself bypass the recorder and the client under test.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Api:
                 self.delete(name)
 
 
-class Site(Api):
+class RecordedTenant(Api):
     """A tenant of a running service, against which modules are run."""
 
     def __init__(self, service_url: str, token: str, recorder: Recorder) -> None:

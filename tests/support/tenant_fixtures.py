@@ -10,7 +10,7 @@ import pytest
 
 from ansible_collections.postroom.email.tests.support.recording_proxy import Recorder, recording
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from ansible_collections.postroom.email.tests.support.tenant import Site
+from ansible_collections.postroom.email.tests.support.tenant import RecordedTenant
 
 
 @pytest.fixture(scope="session")
@@ -21,9 +21,9 @@ def recorder(service: RunningService) -> Iterator[Recorder]:
 
 
 @pytest.fixture
-def site(service: RunningService, recorder: Recorder) -> Iterator[Site]:
+def tenant(service: RunningService, recorder: Recorder) -> Iterator[RecordedTenant]:
     """Provide an empty tenant."""
-    site = Site(service.url, service.token, recorder)
-    site.clear()
-    yield site
-    site.close()
+    tenant = RecordedTenant(service.url, service.token, recorder)
+    tenant.clear()
+    yield tenant
+    tenant.close()

@@ -81,7 +81,7 @@ class LeaseLostError(Exception):
 
 
 @dataclass
-class Notebook:
+class RecordingContext:
     """An execution context that records notes.
 
     The lease can be renewed `renewals_left` times, or without limit by default.

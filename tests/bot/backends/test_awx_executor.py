@@ -20,7 +20,7 @@ from ansible_collections.postroom.email.tests.bot.backends.sample_changes import
     SALES,
     TEAM,
     LeaseLostError,
-    Notebook,
+    RecordingContext,
     alias,
     emails,
     forward,
@@ -65,9 +65,11 @@ class Automation:
         self.client = AwxClient(stand_in.url, SecretStr(stand_in.token), timeout=5)
         self._mail = mail
 
-    def execute(self, change: Change, context: Notebook | None = None, **options: Any) -> Outcome:
+    def execute(
+        self, change: Change, context: RecordingContext | None = None, **options: Any
+    ) -> Outcome:
         """Execute a change once, using the notes of the previous attempt."""
-        context = context or Notebook()
+        context = context or RecordingContext()
         defaults = {"clock": lambda: self.now, "wait": self.wait}
         templates = dict(zip(Action, (7, 8, 9, 9), strict=False))
         executor = AwxExecutor(self.client, templates, self._mail, **{**defaults, **options})
@@ -103,7 +105,7 @@ def automation(mail: Mail, api: Api) -> Iterator[Automation]:
         else:
             wished = {"add_alias": alias, "remove_alias": no_alias}[playbook]
             change = wished(variables["mail_alias"], variables["mail_mailbox"])
-        mail.execute(request_for(change), Notebook())
+        mail.execute(request_for(change), RecordingContext())
         return True
 
     with running_awx(play) as stand_in:
@@ -163,7 +165,7 @@ def test_a_job_is_found_by_its_request_on_any_page(automation: Automation) -> No
 def test_a_slow_job_is_left_running(automation: Automation, api: Api) -> None:
     """A running job survives a lost lease, a timeout and a shutdown of the bot."""
     automation.stand_in.going.clear()
-    context = Notebook()
+    context = RecordingContext()
     patient: dict[str, Any] = {"patience": 10}
     for options in (patient, patient, {"wait": lambda seconds: True}):
         with pytest.raises(Unavailable, match=r"awx\.running"):
@@ -176,7 +178,7 @@ def test_a_slow_job_is_left_running(automation: Automation, api: Api) -> None:
     assert automation.statuses == ["pending"]
     automation.stand_in.going.set()
     automation.stand_in.wait()
-    done = automation.execute(no_alias(SALES, BOB), Notebook([context.last]))
+    done = automation.execute(no_alias(SALES, BOB), RecordingContext([context.last]))
     assert (done.changed, done.freed) == (True, (SALES,))
     assert automation.statuses == ["successful"]
     assert emails(api, BOB) == {BOB}
@@ -187,7 +189,7 @@ def test_a_canceled_job_is_final_and_a_deleted_one_is_replaced(
 ) -> None:
     """A change whose job was canceled in AWX is rejected. A deleted job is replaced."""
     automation.stand_in.going.clear()
-    context = Notebook()
+    context = RecordingContext()
     with pytest.raises(Unavailable, match=r"awx\.running"):
         automation.execute(alias(HI), context, patience=0)
     automation.client.cancel(41)
@@ -195,7 +197,7 @@ def test_a_canceled_job_is_final_and_a_deleted_one_is_replaced(
         automation.execute(alias(HI), context)
     assert emails(api, ALICE) == {ALICE}
     automation.stand_in.going.set()
-    gone = Notebook([{"template": 7, "job": 12345, "freeing": []}])
+    gone = RecordingContext([{"template": 7, "job": 12345, "freeing": []}])
     assert automation.execute(alias(HI), gone).changed
 
 
@@ -208,7 +210,7 @@ def test_a_failed_job_is_followed_by_another_one(
     automation.stand_in.explanation = "Previous Task Failed: project update"
     automation.stand_in.play = lambda playbook, variables: False
     automation.stand_in.faults.extend([fault] if fault else [])
-    context = Notebook()
+    context = RecordingContext()
     with pytest.raises(Unavailable, match=r"awx\.unavailable" if fault else "awx.failed"):
         automation.execute(no_alias(SALES, BOB), context)
     assert fault or context.last == {"freeing": [SALES]}
@@ -247,7 +249,7 @@ def test_an_unsuitable_template_is_not_launched(
 ) -> None:
     """A missing or unsuitable job template is not launched, and the log states the reason."""
     templates = automation.stand_in.templates
-    context = Notebook()
+    context = RecordingContext()
     for template, problem in (
         (Template("add_alias"), "takes no variables"),
         (Template("add_alias", surveys.of_texts(why=True, mail_alias=True)), "needs why"),
@@ -267,7 +269,7 @@ def test_a_job_that_cannot_have_its_effect_is_an_error(
     """A job that can't have made its change is reported as an error, whatever its status says."""
     good = automation.stand_in.play
     automation.stand_in.play = lambda playbook, variables: True
-    context = Notebook()
+    context = RecordingContext()
     with pytest.raises(Unavailable, match=r"awx\.misconfigured"):
         automation.execute(alias(HI), context)
     assert "job 41" in caplog.text
@@ -301,7 +303,7 @@ def test_a_fault_ends_one_try(
 ) -> None:
     """After a failed attempt, the next attempt finds out whether the job was launched."""
     automation.stand_in.faults.append(fault)
-    context = Notebook()
+    context = RecordingContext()
     with pytest.raises(Unavailable, match=r"awx\.unavailable") as later:
         automation.execute(alias(HI), context)
     assert later.value.retry_after == retry_after

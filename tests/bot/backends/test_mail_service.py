@@ -22,7 +22,7 @@ from ansible_collections.postroom.email.tests.bot.backends.sample_changes import
     SALES,
     TEAM,
     LeaseLostError,
-    Notebook,
+    RecordingContext,
     alias,
     emails,
     forward,
@@ -59,9 +59,9 @@ FAR = "partner@far.example"
 CANARY = "k3pt-nowhere/at+all"
 
 
-def execute(mail: Mail, change: Change, context: Notebook | None = None) -> Outcome:
+def execute(mail: Mail, change: Change, context: RecordingContext | None = None) -> Outcome:
     """Execute a change, using the notes of an earlier attempt."""
-    context = context or Notebook()
+    context = context or RecordingContext()
     return mail.execute(request_for(change, notes=context.last), context)
 
 
@@ -85,9 +85,9 @@ def test_an_alias_is_added_once(mail: Mail, api: Api) -> None:
 
 def test_an_alias_is_removed_once(mail: Mail, api: Api) -> None:
     """Removing an alias again reports the freed address, unless that address is in use again."""
-    change, context = no_alias(SALES, BOB), Notebook()
+    change, context = no_alias(SALES, BOB), RecordingContext()
     with pytest.raises(LeaseLostError):
-        execute(mail, change, Notebook(renewals_left=0))
+        execute(mail, change, RecordingContext(renewals_left=0))
     for mailbox in (ALICE, "gone@example.com"):
         done = execute(mail, no_alias(SALES, mailbox))
         assert (done.changed, done.freed) == (False, ())
@@ -109,7 +109,7 @@ def test_an_alias_is_removed_once(mail: Mail, api: Api) -> None:
 def test_the_last_destination_goes_with_the_forwarder(mail: Mail, api: Api, change: Change) -> None:
     """Removing a forwarder's last destination deletes the forwarder and frees all its addresses."""
     api.forwarder(TEAM, [ALICE, BOB], ALL)
-    context = Notebook()
+    context = RecordingContext()
     done = execute(mail, change, context)
     assert (done.changed, done.recorded_change, done.freed) == (True, no_forward(TEAM), (ALL, TEAM))
     assert api.get(TEAM).status_code == 404
@@ -273,7 +273,7 @@ def test_a_bad_response_is_tried_again_later(
         closing(Mail(server.url, SecretStr(TOKEN), timeout=0.5)) as mail,
     ):
         with pytest.raises(Unavailable) as later:
-            mail.execute(request_for(alias(NEW)), Notebook())
+            mail.execute(request_for(alias(NEW)), RecordingContext())
         for call in (mail.domains, lambda: mail.set_password(ALICE, "unseen-password")):
             with pytest.raises(Unavailable):
                 call()
@@ -290,7 +290,7 @@ def test_a_conflict_at_the_last_moment_is_refused(
     api: Api, mail: Mail, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A change is refused if its address is taken or its mailbox is deleted at the last moment."""
-    context = Notebook()
+    context = RecordingContext()
     bob = ["bob@example.com", NEW]
     monkeypatch.setattr(context, "renew", lambda: api.patch("bob@example.com", emails=bob))
     with pytest.raises(Rejected, match=r"address\.taken"):

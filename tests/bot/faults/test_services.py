@@ -14,9 +14,9 @@ import pytest
 from pydantic import SecretStr
 
 from ansible_collections.postroom.email.tests.bot.workflow.harness import (
-    Office,
-    open_office,
-    staffed,
+    Harness,
+    api_with_mailboxes,
+    open_harness,
 )
 from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
     HANG,
@@ -54,7 +54,7 @@ MORE_CALLS = 15
 class Lives:
     """The bot's worker, with a Slack workspace and a mail service that can be made to fail."""
 
-    office: Office
+    office: Harness
     spoiler: Recorder
     _numbers: itertools.count[int] = field(default_factory=itertools.count)
 
@@ -126,12 +126,12 @@ def lives(
 ) -> Iterator[Lives]:
     """Provide the bot's worker, with services that fail on request."""
     with (
-        staffed(service) as api,
+        api_with_mailboxes(service) as api,
         Workspace(clock=clock) as slack,
         recording(service.url) as spoiler,
     ):
         mail = Mail(spoiler.url, SecretStr(service.token), verify_delay=0.0, timeout=patience)
-        office = open_office(slack, api, mail, database, clock, tmp_path)
+        office = open_harness(slack, api, mail, database, clock, tmp_path)
         limits = {"open_requests": 10, "requests_per_day": 10_000, "aliases_per_mailbox": 10_000}
         office.set_policy(limits=limits)
         yield Lives(office, spoiler)

@@ -15,7 +15,7 @@ from ansible_collections.postroom.email.tests.bot.flows.deployment import (
     Deployment,
     Plan,
     deployed,
-    premises,
+    environment,
 )
 from ansible_collections.postroom.email.tests.support.postgresql import fresh_database
 from postroom_bot.slack.bolt_app import INTERNAL_ERROR
@@ -68,7 +68,7 @@ def bots(
     """
     place = tmp_path_factory.mktemp("bots")
     with ExitStack() as end:
-        there = end.enter_context(premises(place / "company"))
+        there = end.enter_context(environment(place / "company"))
         database = fresh(plan.backend, end)
         found = end.enter_context(deployed(there, place, plan, database))
         yield found
@@ -84,7 +84,7 @@ def bots(
 @pytest.fixture
 def flow(bots: Deployment) -> Deployment:
     """Provide the running bots, with all modals closed."""
-    for person in bots.premises.people:
+    for person in bots.environment.people:
         while modals := person.sees().modals:
             person.close(modals[-1])
     return bots

@@ -17,7 +17,7 @@ from sqlalchemy import select
 
 from ansible_collections.postroom.email.tests.fakes.slack.delivery import (
     HttpTransport,
-    Parcel,
+    SlackRequest,
     Transport,
 )
 from ansible_collections.postroom.email.tests.fakes.slack.person import Person
@@ -54,7 +54,7 @@ HTTP = Plan("http", "sqlite")
 
 
 @dataclass(frozen=True)
-class Premises:
+class Environment:
     """A company whose mail service is behind a recorder.
 
     :param audit: the channel for notices of completed requests
@@ -81,14 +81,14 @@ class Premises:
 class Deployment:
     """Running bots, and methods with which tests use and inspect them."""
 
-    premises: Premises
+    environment: Environment
     database: str
     bots: list[RunningBot] = field(default_factory=list)
 
     @property
     def here(self) -> Company:
         """The company."""
-        return self.premises.here
+        return self.environment.here
 
     def card(self, person: Person, text: str) -> Message:
         """Request a change that needs approval in a person's name, and wait for the card."""
@@ -155,23 +155,23 @@ class _Balancer:
     def __init__(self, transports: Sequence[Transport]) -> None:
         self._turns = itertools.cycle(transports)
 
-    def send(self, parcel: Parcel, seconds: float, *, at: float) -> Ack:
+    def send(self, parcel: SlackRequest, seconds: float, *, at: float) -> Ack:
         """Deliver to the next bot."""
         return next(self._turns).send(parcel, seconds, at=at)
 
 
 @contextmanager
-def premises(directory: Path) -> Iterator[Premises]:
+def environment(directory: Path) -> Iterator[Environment]:
     """Provide a company until the block ends."""
     with company(directory) as here, recording(here.mail.url) as recorder:
         audit = here.slack.channel("audit", *(here.alice, here.bob, here.carol, here.dora))
-        yield Premises(here, recorder, audit)
+        yield Environment(here, recorder, audit)
         assert here.slack.problems == []
 
 
 @contextmanager
 def deployed(
-    there: Premises,
+    there: Environment,
     directory: Path,
     plan: Plan,
     database: str,

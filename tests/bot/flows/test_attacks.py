@@ -56,9 +56,9 @@ def card(flow: Deployment) -> Message:
 @contextmanager
 def _no_effect(flow: Deployment, card: Message | None = None) -> Iterator[None]:
     """Check that a block changes nothing in the mail service, and that a request stays pending."""
-    flow.premises.recorder.take()
+    flow.environment.recorder.take()
     yield
-    assert flow.premises.recorder.take_writes() == []
+    assert flow.environment.recorder.take_writes() == []
     if card is not None:
         states = {one.id: one.state for one in flow.requests()}
         assert states[number_of(card.text)] is State.PENDING
@@ -73,7 +73,9 @@ def test_what_slack_has_not_just_signed_is_turned_away(flow: Deployment) -> None
     """A request without a valid, recent signature gets status 401. Its content is not logged."""
     here, bot, http, now = flow.here, flow.bots[0], _http(flow), time.time()
     verification = {"type": "url_verification", "challenge": "Say this."}
-    assert "Say this." in str(http.send(delivery.Parcel(delivery.EVENTS, verification), 30, at=now))
+    assert "Say this." in str(
+        http.send(delivery.SlackRequest(delivery.EVENTS, verification), 30, at=now)
+    )
     here.alice.command("/email help")
     sent, asked = http.sent[-1], len(flow.requests())
     counted, unexpected = _errors(flow, "signature"), _errors(flow, "listener")
@@ -140,7 +142,7 @@ def test_a_button_that_is_not_the_cards_does_nothing(flow: Deployment, card: Mes
     other = flow.card(here.alice, f"alias add {fresh_address()}")
     values = (number_of(other.text), "R-' OR 1=1 --" + "<!channel>" * 100)
     forgeries = [
-        replace(card, channel=flow.premises.audit),
+        replace(card, channel=flow.environment.audit),
         replace(card, app="A0000ELSE"),
         *(replace(card, blocks=json.loads(blocks.replace(number, value))) for value in values),
     ]
@@ -225,7 +227,7 @@ def test_typed_text_stays_text(flow: Deployment) -> None:
     here.wait_told(here.carol, address, "Denied by")
     typed = fresh_address()
     flow.approve(flow.card(here.carol, f"alias add {typed} because {REASON[:190]}"), here.bob)
-    slack.wait_for_message(flow.premises.audit, typed)
+    slack.wait_for_message(flow.environment.audit, typed)
     here.carol.open_home()
     here.carol.command("/email status <!channel>")
     known = set(slack.world.users)

@@ -128,7 +128,7 @@ def test_the_home_tab_follows(flow: Deployment) -> None:
     """
     here, address = flow.here, fresh_address()
     # Cancel all other requests, because the Home tab shows at most ten.
-    requesters = {person.id: person for person in flow.premises.people}
+    requesters = {person.id: person for person in flow.environment.people}
     for one in flow.requests():
         if one.state is State.PENDING:
             requesters[one.requester].command(f"/email cancel {one.id}")

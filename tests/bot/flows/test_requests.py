@@ -18,8 +18,8 @@ from ansible_collections.postroom.email.tests.bot.flows.deployment import (
     Deployment,
     Plan,
     deployed,
+    environment,
     number_of,
-    premises,
 )
 from ansible_collections.postroom.email.tests.service.api import SECRET
 from ansible_collections.postroom.email.tests.support.company import (
@@ -61,7 +61,7 @@ def test_an_alias_goes_all_the_way(flow: Deployment) -> None:
     here.wait_told(here.alice, address, "Done")
     assert address in here.aliases()
     flow.wait_for_text(card, "Done")
-    here.slack.wait_for_message(flow.premises.audit, address)
+    here.slack.wait_for_message(flow.environment.audit, address)
     assert len(flow.cards(address)) == 1
     verified = flow.bots[0].command("audit", "verify")
     assert verified.returncode == 0
@@ -117,7 +117,7 @@ def hurried(flow: Deployment) -> Iterator[Deployment]:
 @ACKNOWLEDGED
 def test_slow_jobs_delay_no_acknowledgement(hurried: Deployment) -> None:
     """Each command is acknowledged while all of the worker's threads wait for the mail service."""
-    here, recorder = hurried.here, hurried.premises.recorder
+    here, recorder = hurried.here, hurried.environment.recorder
     with recorder.holding("GET") as gate:
         for number in range(JOBS):
             assert here.alice.command(f"/email alias add slow-{number}@example.com").ok
@@ -135,7 +135,7 @@ def test_a_crowd_that_waits_delays_no_other_person(hurried: Deployment) -> None:
     """Waiting look-ups delay no other person's command. Excess look-ups are refused immediately."""
     here = hurried.here
     before = len(here.alice.sees().ephemerals)
-    with hurried.premises.recorder.holding("GET"):
+    with hurried.environment.recorder.holding("GET"):
         for _ in range(CROWD):
             assert here.alice.command("/email alias list").ok
         assert here.bob.command("/email help").ok
@@ -160,7 +160,7 @@ Start = Callable[[], AbstractContextManager[Deployment]]
 def start(fresh: FreshDatabase, tmp_path: Path) -> Iterator[Start]:
     """Provide a function that starts the same bot repeatedly."""
     with ExitStack() as end:
-        there = end.enter_context(premises(tmp_path / "premises"))
+        there = end.enter_context(environment(tmp_path / "premises"))
         database = fresh("sqlite", end)
         yield lambda: deployed(there, tmp_path, Plan("socket", "sqlite"), database, SHORT)
 
@@ -172,7 +172,7 @@ def check_done_once(bot: Deployment, address: str) -> None:
     assert here.aliases().count(address) == 1
     (request,) = [one for one in bot.requests() if one.change.target == address]
     assert request.state is State.DONE
-    writes = [one for one in bot.premises.recorder.take_writes() if one.status == 200]
+    writes = [one for one in bot.environment.recorder.take_writes() if one.status == 200]
     assert len(writes) == 1
     told = [one for one in here.alice.sees().direct if address in one.text and "Done" in one.text]
     assert len(told) == 1
@@ -184,7 +184,7 @@ def check_done_once(bot: Deployment, address: str) -> None:
 def test_killed_while_it_writes(start: Start, after: bool) -> None:
     """If a bot is killed during a write, the change is made exactly once."""
     address = fresh_address()
-    with start() as bot, bot.premises.recorder.holding("PATCH", after=after) as gate:
+    with start() as bot, bot.environment.recorder.holding("PATCH", after=after) as gate:
         card = bot.card(bot.here.alice, f"alias add {address}")
         bot.here.bob.press(card, APPROVE)
         gate.wait()

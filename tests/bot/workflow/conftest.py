@@ -11,9 +11,9 @@ import pytest
 from pydantic import SecretStr
 
 from ansible_collections.postroom.email.tests.bot.workflow.harness import (
-    Office,
-    open_office,
-    staffed,
+    Harness,
+    api_with_mailboxes,
+    open_harness,
 )
 from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
 from ansible_collections.postroom.email.tests.service.api import Api
@@ -26,7 +26,7 @@ from postroom_common.database import Database
 @pytest.fixture
 def api(service: RunningService) -> Iterator[Api]:
     """Provide API access to a tenant with the domain example.com and a mailbox for each person."""
-    with staffed(service) as api:
+    with api_with_mailboxes(service) as api:
         yield api
 
 
@@ -48,6 +48,6 @@ def slack(clock: Clock) -> Iterator[Workspace]:
 @pytest.fixture
 def office(
     slack: Workspace, api: Api, mail: Mail, database: Database, clock: Clock, tmp_path: Path
-) -> Office:
+) -> Harness:
     """Provide the bot's workflow together with all services that it uses."""
-    return open_office(slack, api, mail, database, clock, tmp_path)
+    return open_harness(slack, api, mail, database, clock, tmp_path)

@@ -73,7 +73,7 @@ rules:
 
 
 @dataclass
-class Office:
+class Harness:
     """The workflow and its people. Bob, Carol and Dora are admins, and Dora is also in security."""
 
     slack: SlackWorkspace
@@ -202,7 +202,7 @@ class Office:
 
 
 @contextmanager
-def staffed(service: RunningService) -> Iterator[Api]:
+def api_with_mailboxes(service: RunningService) -> Iterator[Api]:
     """Provide API access to a tenant with the domain example.com and a mailbox for each person."""
     wanted = {f"{name}@example.com" for name in NAMES}
     with Api(service.url, service.token) as api:
@@ -221,9 +221,9 @@ def staffed(service: RunningService) -> Iterator[Api]:
         yield api
 
 
-def open_office(
+def open_harness(
     slack: SlackWorkspace, api: Api, mail: Mail, database: Any, clock: Clock, place: Path
-) -> Office:
+) -> Harness:
     """Provide the workflow, connected to all services that it uses."""
     people = {name: slack.person(name, email=f"{name}@example.com") for name in NAMES}
     everyone = list(people.values())
@@ -253,10 +253,10 @@ def open_office(
         metrics=Metrics(),
         lease=timedelta(seconds=120),
     )
-    return Office(slack, api, deps, clock, people, channels, usergroups, policies)
+    return Harness(slack, api, deps, clock, people, channels, usergroups, policies)
 
 
-class Unready:
+class FailingExecutor:
     """An executor that always fails.
 
     :param retry_after: the seconds for which the service asks to wait
@@ -275,7 +275,7 @@ class Unready:
         raise self._trouble
 
 
-class Cut:
+class InterruptedExecutor:
     """An executor that executes a request, but fails before it reports the result.
 
     :param trouble: the exception to raise

@@ -12,7 +12,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from ansible_collections.postroom.email.tests.bot.workflow.harness import ALICE, BOB, Office
+from ansible_collections.postroom.email.tests.bot.workflow.harness import ALICE, BOB, Harness
 from ansible_collections.postroom.email.tests.fakes.slack.workspace_state import PATIENCE
 from ansible_collections.postroom.email.tests.support.clock import Clock
 from postroom_bot.backends.executor import ExecutionContext, Outcome
@@ -36,17 +36,17 @@ def clock() -> Clock:
     return _Now()
 
 
-def _automatic(office: Office) -> None:
+def _automatic(office: Harness) -> None:
     """Allow aliases without approval."""
     rule = {"name": "aliases", "actions": ["alias.add"], "automatic": True}
     office.set_policy(rules=[rule], limits={"open_requests": 100})
 
 
-def _all_ended(office: Office, asked: list[Request]) -> Callable[[], bool]:
+def _all_ended(office: Harness, asked: list[Request]) -> Callable[[], bool]:
     return lambda: all(office.now(each).due_at is None for each in asked)
 
 
-def test_two_workers_do_everything_once(office: Office) -> None:
+def test_two_workers_do_everything_once(office: Harness) -> None:
     """Two workers never process the same mailbox at once, and make each change exactly once."""
     _automatic(office)
     lock, at_work, clashes = threading.Lock(), set[str](), list[str]()
@@ -86,7 +86,7 @@ def test_two_workers_do_everything_once(office: Office) -> None:
         assert office.events(each).count("request.done") == 1
 
 
-def test_a_worker_that_stops_ends_what_it_has_begun(office: Office) -> None:
+def test_a_worker_that_stops_ends_what_it_has_begun(office: Harness) -> None:
     """A worker that is stopped finishes the request that it holds, and starts no other request."""
     _automatic(office)
     begun, go_on = threading.Event(), threading.Event()
@@ -112,7 +112,7 @@ def test_a_worker_that_stops_ends_what_it_has_begun(office: Office) -> None:
 
 
 def test_a_worker_outlives_its_database(
-    office: Office, database_url: str, monkeypatch: pytest.MonkeyPatch
+    office: Harness, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A worker waits while its database is down, and then continues."""
     _automatic(office)

@@ -13,9 +13,9 @@ import pytest
 from ansible_collections.postroom.email.tests.bot.workflow.harness import (
     ALICE,
     NEW,
-    Cut,
-    Office,
-    Unready,
+    FailingExecutor,
+    Harness,
+    InterruptedExecutor,
 )
 from postroom_bot.backends.executor import ExecutionContext, Outcome
 from postroom_bot.domain import Action, Change, Reason, Request, State
@@ -36,11 +36,15 @@ from postroom_bot.workflow.worker import KEEP_KEYS, PURGE_EVERY, Upkeep, Worker
 
 @pytest.mark.parametrize("trouble", [RuntimeError("cut"), LeaseLost("its lease")])
 def test_what_was_done_and_not_written_down_is_done_again_and_written_once(
-    office: Office, trouble: Exception
+    office: Harness, trouble: Exception
 ) -> None:
     """A change that was made but not recorded before a crash is repeated and recorded once."""
     request = office.voted()
-    Worker(office.with_(executor=Cut(office.deps.executor, trouble), process_name="first")).step()
+    Worker(
+        office.with_(
+            executor=InterruptedExecutor(office.deps.executor, trouble), process_name="first"
+        )
+    ).step()
     assert office.now(request).state is State.EXECUTING
     assert NEW in office.addresses()
     office.clock.advance(minutes=1)
@@ -52,19 +56,19 @@ def test_what_was_done_and_not_written_down_is_done_again_and_written_once(
     assert events[-3:] == ["request.executing", "request.resumed", "request.done"]
 
 
-def test_an_address_freed_before_the_crash_is_kept_free_after_it(office: Office) -> None:
+def test_an_address_freed_before_the_crash_is_kept_free_after_it(office: Harness) -> None:
     """An address that was freed before a crash is still reserved after the next attempt."""
     office.api.patch(ALICE, emails=[ALICE, NEW])
     change = Change(Action.ALIAS_REMOVE, NEW)
     request = office.submit(change=change)
-    Worker(office.with_(executor=Cut(office.deps.executor))).step()
+    Worker(office.with_(executor=InterruptedExecutor(office.deps.executor))).step()
     assert NEW not in office.addresses()
     office.pass_time(minutes=1)
     assert office.now(request).state is State.DONE
     assert office.deps.database.read(lambda c: freed_addresses.kept_for(c, NEW, now=office.clock()))
 
 
-class _Noting(Unready):
+class _Noting(FailingExecutor):
     """An executor that, like the AWX executor, notes the addresses it frees and waits for a job."""
 
     def execute(self, request: Request, context: ExecutionContext) -> Outcome:
@@ -73,7 +77,7 @@ class _Noting(Unready):
         return super().execute(request, context)
 
 
-def test_an_address_is_kept_free_from_before_the_job_has_ended(office: Office) -> None:
+def test_an_address_is_kept_free_from_before_the_job_has_ended(office: Harness) -> None:
     """A freed address is reserved before the job ends, so that no other person can take it."""
     office.api.patch(ALICE, emails=[ALICE, NEW])
     removal = office.submit(change=Change(Action.ALIAS_REMOVE, NEW))
@@ -85,11 +89,11 @@ def test_an_address_is_kept_free_from_before_the_job_has_ended(office: Office) -
     assert other.result == Reason("address.kept_free", {"address": NEW})
 
 
-def test_the_limit_of_aliases_does_not_stop_what_was_done_before_the_crash(office: Office) -> None:
+def test_the_limit_of_aliases_does_not_stop_what_was_done_before_the_crash(office: Harness) -> None:
     """The alias limit does not count an alias that the request itself added before a crash."""
     office.set_policy(limits={"aliases_per_mailbox": 1})
     request = office.voted()
-    Worker(office.with_(executor=Cut(office.deps.executor))).step()
+    Worker(office.with_(executor=InterruptedExecutor(office.deps.executor))).step()
     office.pass_time(minutes=1)
     assert office.now(request).state is State.DONE
     other = office.ask(change=Change(Action.ALIAS_ADD, "second@example.com"))
@@ -97,7 +101,7 @@ def test_the_limit_of_aliases_does_not_stop_what_was_done_before_the_crash(offic
 
 
 @pytest.mark.parametrize("state", [State.NEW, State.PENDING, State.APPROVED, State.EXECUTING])
-def test_a_lease_that_ran_out_is_taken_over(office: Office, state: State) -> None:
+def test_a_lease_that_ran_out_is_taken_over(office: Harness, state: State) -> None:
     """Another worker takes over a request with an expired lease, whatever the request's state."""
     request = office.submit()
     if state is not State.NEW:
@@ -105,7 +109,7 @@ def test_a_lease_that_ran_out_is_taken_over(office: Office, state: State) -> Non
         office.vote("bob", office.now(request))
     if state in (State.APPROVED, State.EXECUTING):
         trouble = RuntimeError if state is State.EXECUTING else None
-        Worker(office.with_(executor=Unready(error=trouble))).step()
+        Worker(office.with_(executor=FailingExecutor(error=trouble))).step()
         office.clock.advance(seconds=10)
     dead = claim(office.with_(process_name="dead"))
     assert dead is not None
@@ -124,7 +128,7 @@ def test_a_lease_that_ran_out_is_taken_over(office: Office, state: State) -> Non
     assert office.now(request).state is State.DONE
 
 
-def test_a_cancelled_request_is_let_pass(office: Office) -> None:
+def test_a_cancelled_request_is_let_pass(office: Harness) -> None:
     """If a request is cancelled, a worker that still holds it can no longer write to it."""
     request = office.voted()
     held = claim(office.deps, only=request.id)
@@ -143,11 +147,11 @@ def test_a_cancelled_request_is_let_pass(office: Office) -> None:
     [(Unavailable(retry_after=86400), State.APPROVED), (RuntimeError(), State.EXECUTING)],
 )
 def test_what_may_have_been_done_is_carried_to_its_end(
-    office: Office, trouble: Exception, state: State
+    office: Harness, trouble: Exception, state: State
 ) -> None:
     """A request that may already have been executed is completed, not cancelled or expired."""
     request = office.voted()
-    Worker(office.with_(executor=Cut(office.deps.executor, trouble))).step()
+    Worker(office.with_(executor=InterruptedExecutor(office.deps.executor, trouble))).step()
     assert office.now(request).state is state
     assert NEW in office.addresses()
     answer = office.intake.cancel(office.key(), request.id, office.people["alice"].id)
@@ -157,10 +161,10 @@ def test_what_may_have_been_done_is_carried_to_its_end(
     assert office.deps.database.read(changes_made.entries)
 
 
-def test_tries_have_an_end(office: Office) -> None:
+def test_tries_have_an_end(office: Harness) -> None:
     """A request fails after a maximum number of attempts, with growing pauses between them."""
     request = office.voted()
-    unready = Unready()
+    unready = FailingExecutor()
     worker = Worker(office.with_(executor=unready))
     pauses = []
     while office.now(request).is_open:
@@ -175,10 +179,10 @@ def test_tries_have_an_end(office: Office) -> None:
     assert "after many attempts" in office.told("alice")[-1]
 
 
-def test_a_mistake_in_the_executor_has_an_end_as_well(office: Office) -> None:
+def test_a_mistake_in_the_executor_has_an_end_as_well(office: Harness) -> None:
     """If the executor always raises an unexpected exception, the request eventually fails."""
     request = office.voted()
-    worker = Worker(office.with_(executor=Unready(error=RuntimeError)))
+    worker = Worker(office.with_(executor=FailingExecutor(error=RuntimeError)))
     for _ in range(2 * execute.MAX_ATTEMPTS):
         office.clock.advance(minutes=20)
         office.work(worker)
@@ -189,7 +193,7 @@ def test_a_mistake_in_the_executor_has_an_end_as_well(office: Office) -> None:
     assert broken == execute.MAX_ATTEMPTS
 
 
-def test_a_busy_mailbox_is_looked_at_again_soon(office: Office) -> None:
+def test_a_busy_mailbox_is_looked_at_again_soon(office: Harness) -> None:
     """A request for a busy mailbox is retried soon, and the attempt is not counted."""
     request = office.voted()
     now = office.clock()
@@ -206,15 +210,15 @@ def test_a_busy_mailbox_is_looked_at_again_soon(office: Office) -> None:
 
 
 @pytest.mark.parametrize("error", [None, RuntimeError])
-def test_no_lock_is_left_behind(office: Office, error: type[Exception] | None) -> None:
+def test_no_lock_is_left_behind(office: Harness, error: type[Exception] | None) -> None:
     """The lock on a mailbox is released, however an execution ends."""
     office.voted()
-    Worker(office.with_(executor=Unready(error=error))).step()
+    Worker(office.with_(executor=FailingExecutor(error=error))).step()
     other = office.ask(change=Change(Action.ALIAS_ADD, "second@example.com"))
     assert office.approve(other, "bob").state is State.DONE
 
 
-def test_a_removal_at_an_alias_s_end_is_asked_for_once(office: Office) -> None:
+def test_a_removal_at_an_alias_s_end_is_asked_for_once(office: Harness) -> None:
     """The removal of an expired alias is requested once, even if the worker checks it again."""
     change = Change(Action.ALIAS_ADD, NEW, last_day=date(2026, 11, 21))
     request = office.approve(office.ask(change=change), "bob")
@@ -224,7 +228,7 @@ def test_a_removal_at_an_alias_s_end_is_asked_for_once(office: Office) -> None:
     assert len(office.lookups.status(office.people["alice"].id)) == 2
 
 
-def test_where_lines_go_may_be_full(office: Office) -> None:
+def test_where_lines_go_may_be_full(office: Harness) -> None:
     """If audit lines can't be written, other upkeep still runs, and the lines are written later."""
     office.ask()
 
@@ -241,7 +245,7 @@ def test_where_lines_go_may_be_full(office: Office) -> None:
     assert office.deps.database.read(lambda c: audit.verify_lines(c, lines)).count == len(lines)
 
 
-def test_old_keys_and_tombstones_are_forgotten(office: Office) -> None:
+def test_old_keys_and_tombstones_are_forgotten(office: Harness) -> None:
     """Old delivery keys and reservations are deleted only after they have expired."""
     upkeep = Upkeep(office.deps)
     database, at = office.deps.database, office.clock()

@@ -28,7 +28,7 @@ from sqlalchemy import (
     update,
 )
 
-from ansible_collections.postroom.email.tests.bot.workflow.harness import Office
+from ansible_collections.postroom.email.tests.bot.workflow.harness import Harness
 from postroom_bot.domain import Request, State
 from postroom_bot.store import audit, requests, tables
 from postroom_bot.store.tables import SCHEMA, migrate
@@ -78,7 +78,7 @@ def database_url(empty_url: str) -> str:
     return empty_url
 
 
-def _by_target(office: Office) -> dict[str, Request]:
+def _by_target(office: Harness) -> dict[str, Request]:
     def found(c: Connection) -> list[Request | None]:
         return [requests.get(c, one) for one in c.scalars(select(tables.request.c.id))]
 
@@ -86,7 +86,7 @@ def _by_target(office: Office) -> dict[str, Request]:
     return {one.change.target.partition("@")[0]: one for one in rows if one is not None}
 
 
-def test_a_migrated_database_is_complete(office: Office) -> None:
+def test_a_migrated_database_is_complete(office: Harness) -> None:
     """A migration keeps all states, results, votes and audit rows, and every digest is valid."""
     office.deps.database.read(audit.verify)
     found = _by_target(office)
@@ -102,7 +102,7 @@ def test_a_migrated_database_is_complete(office: Office) -> None:
     assert (refused.justification, refused.refusal is not None) == ("", True)
 
 
-def test_every_open_request_of_a_migrated_database_completes(office: Office) -> None:
+def test_every_open_request_of_a_migrated_database_completes(office: Harness) -> None:
     """The worker and approvers can complete every open request of a migrated database."""
     office.clock.now = NOW
     office.keys = itertools.count(1000)

@@ -11,7 +11,7 @@ from unittest.mock import Mock
 import pytest
 from pydantic import SecretStr
 
-from ansible_collections.postroom.email.tests.bot.workflow.harness import ALICE, Office
+from ansible_collections.postroom.email.tests.bot.workflow.harness import ALICE, Harness
 from ansible_collections.postroom.email.tests.support.passwords import opens
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from postroom_bot.backends.mail_service import Mail
@@ -25,7 +25,7 @@ ERIN = "erin@example.com"
 
 
 def _reveal(
-    office: Office,
+    office: Harness,
     who: str,
     mailbox: str = ALICE,
     request: Request | None = None,
@@ -41,7 +41,7 @@ def _reveal(
     return shown[0].get_secret_value()
 
 
-def _approved(office: Office) -> Request:
+def _approved(office: Harness) -> Request:
     """Return Alice's request for a new password for Erin, after two admins have approved it."""
     request = office.ask(change=Change(Action.PASSWORD, ERIN))
     approved = office.approve(request, "bob", "carol")
@@ -49,7 +49,7 @@ def _approved(office: Office) -> Request:
     return approved
 
 
-def test_one_s_own_password_is_made_at_once(office: Office, service: RunningService) -> None:
+def test_one_s_own_password_is_made_at_once(office: Harness, service: RunningService) -> None:
     """A person creates their own password immediately, and the owner and auditors are notified."""
     alice, team = office.people["alice"].id, office.deps.workspace.team
     assert office.passwords.offer(alice, team) == ALICE
@@ -79,7 +79,7 @@ def test_passwords_are_long_and_differ() -> None:
         assert not set("".join(groups)) & set("il1o0")
 
 
-def test_pressing_again_makes_another_and_a_second_delivery_none(office: Office) -> None:
+def test_pressing_again_makes_another_and_a_second_delivery_none(office: Harness) -> None:
     """Pressing the button again creates another password, but a repeated delivery does not."""
     first = _reveal(office, "alice", key="once")
     with pytest.raises(UserError, match=r"password\.in_progress"):
@@ -87,7 +87,7 @@ def test_pressing_again_makes_another_and_a_second_delivery_none(office: Office)
     assert _reveal(office, "alice") != first
 
 
-def test_the_owner_makes_what_was_approved_for_another(office: Office) -> None:
+def test_the_owner_makes_what_was_approved_for_another(office: Harness) -> None:
     """Only the mailbox's owner can create a password that was requested by another person."""
     request = _approved(office)
     assert request.quorum[0].approvals == 2
@@ -111,7 +111,7 @@ def test_the_owner_makes_what_was_approved_for_another(office: Office) -> None:
         _reveal(office, "erin", ERIN, request)
 
 
-def test_an_approved_password_is_looked_at_again(office: Office) -> None:
+def test_an_approved_password_is_looked_at_again(office: Harness) -> None:
     """If the requester's account was deactivated after the approval, no password is created."""
     request = _approved(office)
     office.slack.change_user(office.people["alice"], announce=False, deleted=True)
@@ -120,7 +120,7 @@ def test_an_approved_password_is_looked_at_again(office: Office) -> None:
     assert office.now(request).state is State.REFUSED
 
 
-def test_an_offer_that_nobody_takes_expires(office: Office) -> None:
+def test_an_offer_that_nobody_takes_expires(office: Harness) -> None:
     """An approved password that is not created in time expires."""
     request = _approved(office)
     office.clock.advance(days=1)
@@ -131,7 +131,7 @@ def test_an_offer_that_nobody_takes_expires(office: Office) -> None:
 
 
 @pytest.mark.parametrize("change", [{"deleted": True}, {"email": "zoe@example.com"}])
-def test_a_changed_account_gets_none(office: Office, change: dict[str, Any]) -> None:
+def test_a_changed_account_gets_none(office: Harness, change: dict[str, Any]) -> None:
     """A person whose account has changed can neither open the offer nor press its button."""
     alice, team = office.people["alice"].id, office.deps.workspace.team
     office.passwords.offer(alice, team)
@@ -144,7 +144,7 @@ def test_a_changed_account_gets_none(office: Office, change: dict[str, Any]) -> 
         office.passwords.offer(alice, "T0000ELSE")
 
 
-def test_whoever_is_told_at_once_may_press_at_once(office: Office) -> None:
+def test_whoever_is_told_at_once_may_press_at_once(office: Harness) -> None:
     """The owner can press the button while the worker still holds the request."""
     request = _approved(office)
     held = claim(office.deps, only=request.id)
@@ -154,7 +154,7 @@ def test_whoever_is_told_at_once_may_press_at_once(office: Office) -> None:
     assert _reveal(office, "erin", ERIN, request)
 
 
-def test_a_request_or_mailbox_in_use_is_not_waited_for(office: Office) -> None:
+def test_a_request_or_mailbox_in_use_is_not_waited_for(office: Harness) -> None:
     """If the request or the mailbox is in use, the person can try again in a moment."""
     request = _approved(office)
     held = claim(office.deps, only=request.id)
@@ -172,7 +172,7 @@ def test_a_request_or_mailbox_in_use_is_not_waited_for(office: Office) -> None:
     assert _reveal(office, "erin", ERIN, request)
 
 
-def test_without_an_answer_from_slack_nobody_is_believed(office: Office) -> None:
+def test_without_an_answer_from_slack_nobody_is_believed(office: Harness) -> None:
     """If Slack does not respond, no password is created."""
     with office.slack.down(), pytest.raises(UserError, match=r"slack\.unavailable"):
         _reveal(office, "alice")
@@ -181,7 +181,7 @@ def test_without_an_answer_from_slack_nobody_is_believed(office: Office) -> None
 
 @pytest.mark.parametrize("trouble", [SlackUnavailable(), SlackRejected("not_found"), SystemExit()])
 def test_a_password_that_was_not_shown_can_be_made_again(
-    office: Office, trouble: BaseException
+    office: Harness, trouble: BaseException
 ) -> None:
     """A password that could not be shown can be created again under the same approval."""
     request = _approved(office)
@@ -202,7 +202,7 @@ def test_a_password_that_was_not_shown_can_be_made_again(
 
 
 def test_a_silent_mail_service_costs_one_press(
-    office: Office, mail: Mail, monkeypatch: pytest.MonkeyPatch
+    office: Harness, mail: Mail, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If the mail service does not respond, an approved password can be created again."""
     request = _approved(office)

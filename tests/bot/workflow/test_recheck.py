@@ -15,16 +15,16 @@ from ansible_collections.postroom.email.tests.bot.workflow.harness import (
     ALICE,
     BOB,
     NEW,
-    Cut,
-    Office,
-    Unready,
+    FailingExecutor,
+    Harness,
+    InterruptedExecutor,
 )
 from postroom_bot.domain import Action, Change, Reason, Request, State, Vote, VoteState
 from postroom_bot.store import freed_addresses, requests, votes
 from postroom_bot.workflow.worker import Worker
 from postroom_common.database import Connection
 
-Disturbance = Callable[[Office, Request], object]
+Disturbance = Callable[[Harness, Request], object]
 
 
 def _account(**changes: Any) -> Disturbance:
@@ -32,14 +32,14 @@ def _account(**changes: Any) -> Disturbance:
     return lambda o, _: o.slack.change_user(o.people["alice"], announce=False, **changes)
 
 
-def _buried(office: Office, _: Request) -> None:
+def _buried(office: Harness, _: Request) -> None:
     at = office.clock()
     until = at + timedelta(days=90)
     keep_free = freed_addresses.keep_free
     office.deps.database.write(lambda c: keep_free(c, NEW, "erin@example.com", at=at, until=until))
 
 
-def _edited(office: Office, request: Request) -> None:
+def _edited(office: Harness, request: Request) -> None:
     change = replace(request.change, mailbox="erin@example.com")
     now = office.now(request)
     office.deps.database.write(lambda c: requests.save(c, now, change=change))
@@ -70,7 +70,7 @@ LATER_CHANGES: list[tuple[Disturbance, str]] = [
 
 @pytest.mark.parametrize(("change", "says"), CHANGES)
 def test_a_change_before_the_decision_stops_it(
-    office: Office, change: Disturbance, says: str
+    office: Harness, change: Disturbance, says: str
 ) -> None:
     """A change before the votes are counted stops the request."""
     request = office.ask()
@@ -84,11 +84,11 @@ def test_a_change_before_the_decision_stops_it(
 
 @pytest.mark.parametrize(("change", "says"), [*CHANGES, *LATER_CHANGES])
 def test_a_change_after_the_decision_stops_it_too(
-    office: Office, change: Disturbance, says: str
+    office: Harness, change: Disturbance, says: str
 ) -> None:
     """A change between the approval and a delayed execution stops the request."""
     request = office.voted()
-    Worker(office.with_(executor=Unready())).step()
+    Worker(office.with_(executor=FailingExecutor())).step()
     assert office.now(request).state is State.APPROVED
     change(office, request)
     office.pass_time(minutes=1)
@@ -98,7 +98,7 @@ def test_a_change_after_the_decision_stops_it_too(
     assert NEW not in office.addresses() | office.addresses("erin@example.com")
 
 
-def test_a_policy_that_says_the_same_by_another_rule_stops_nothing(office: Office) -> None:
+def test_a_policy_that_says_the_same_by_another_rule_stops_nothing(office: Harness) -> None:
     """A changed policy does not stop a request if another rule makes the same decision."""
     request = office.ask()
     rule = {"name": "new-ones", "actions": ["alias.add"], "approvals": {"admins": 1}}
@@ -106,7 +106,7 @@ def test_a_policy_that_says_the_same_by_another_rule_stops_nothing(office: Offic
     assert office.approve(request, "bob").state is State.DONE
 
 
-def test_an_address_that_was_taken_meanwhile_fails(office: Office) -> None:
+def test_an_address_that_was_taken_meanwhile_fails(office: Harness) -> None:
     """If an address was taken in the meantime, the request fails without naming the new owner."""
     request = office.ask()
     office.api.patch("erin@example.com", emails=["erin@example.com", NEW])
@@ -115,19 +115,19 @@ def test_an_address_that_was_taken_meanwhile_fails(office: Office) -> None:
     assert failed.result == Reason("address.taken", {"address": NEW})
 
 
-def test_what_was_approved_expires_if_it_is_not_carried_out(office: Office) -> None:
+def test_what_was_approved_expires_if_it_is_not_carried_out(office: Harness) -> None:
     """An approved request expires if it can't be executed in time."""
     request = office.voted()
-    Worker(office.with_(executor=Unready(retry_after=2 * 86400))).step()
+    Worker(office.with_(executor=FailingExecutor(retry_after=2 * 86400))).step()
     office.pass_time(days=2, seconds=1)
     assert office.now(request).state is State.EXPIRED
     assert NEW not in office.addresses()
 
 
-def test_a_request_that_was_stopped_in_the_midst_says_that_it_may_be_done(office: Office) -> None:
+def test_a_request_that_was_stopped_in_the_midst_says_that_it_may_be_done(office: Harness) -> None:
     """A request that is stopped during its execution reports that it may have taken effect."""
     request = office.voted()
-    Worker(office.with_(executor=Cut(office.deps.executor))).step()
+    Worker(office.with_(executor=InterruptedExecutor(office.deps.executor))).step()
     assert office.now(request).state is State.EXECUTING
     _account(deleted=True)(office, request)
     office.pass_time(minutes=1)
@@ -148,7 +148,7 @@ def test_a_request_that_was_stopped_in_the_midst_says_that_it_may_be_done(office
     ],
 )
 def test_an_edited_row_is_seen_when_it_is_judged(
-    office: Office, column: str, value: object
+    office: Harness, column: str, value: object
 ) -> None:
     """An edited request is detected by its digest, which covers the change and the approvers."""
     request = office.ask()
@@ -159,7 +159,7 @@ def test_an_edited_row_is_seen_when_it_is_judged(
 
 
 @pytest.mark.parametrize("origin", ["slack", "expiry"])
-def test_a_state_alone_approves_nothing(office: Office, origin: str) -> None:
+def test_a_state_alone_approves_nothing(office: Harness, origin: str) -> None:
     """A request whose state was set to approved by hand is refused, because it has no votes."""
     office.api.patch(BOB, emails=[BOB, NEW])
     request = office.ask(change=Change(Action.ALIAS_REMOVE, NEW, BOB))
@@ -175,7 +175,7 @@ def test_a_state_alone_approves_nothing(office: Office, origin: str) -> None:
     assert NEW in office.addresses(BOB)
 
 
-def _forge(office: Office, request: Request, who: str, state: VoteState) -> None:
+def _forge(office: Harness, request: Request, who: str, state: VoteState) -> None:
     """Write a vote into the database."""
     assert request.card is not None
     vote = Vote(
@@ -198,7 +198,7 @@ def _forge(office: Office, request: Request, who: str, state: VoteState) -> None
 
 
 @pytest.mark.parametrize("who", ["erin", "bob"])
-def test_a_forged_approval_stops_the_request(office: Office, who: str) -> None:
+def test_a_forged_approval_stops_the_request(office: Harness, who: str) -> None:
     """A forged approval, by the requester or a person who is not an approver, stops the request."""
     change = Change(Action.FORWARD_ADD, "team@example.com", destinations=(ALICE,))
     request = office.ask("bob", change)
@@ -207,7 +207,7 @@ def test_a_forged_approval_stops_the_request(office: Office, who: str) -> None:
     assert office.api.get("team@example.com").status_code == 404
 
 
-def test_the_requesters_vote_is_refused_when_it_is_judged(office: Office) -> None:
+def test_the_requesters_vote_is_refused_when_it_is_judged(office: Harness) -> None:
     """A requester's own vote is refused when votes are counted, even if it was stored."""
     request = office.ask("bob")
     _forge(office, request, "bob", VoteState.CAST)
@@ -216,7 +216,7 @@ def test_the_requesters_vote_is_refused_when_it_is_judged(office: Office) -> Non
     assert [one.refusal for one in office.votes(request)] == [Reason("vote.own_request")]
 
 
-def test_the_bot_s_own_removal_is_compared_with_its_digest(office: Office) -> None:
+def test_the_bot_s_own_removal_is_compared_with_its_digest(office: Harness) -> None:
     """A forged removal request in the bot's name is not executed, because its digest is wrong."""
     office.api.mailbox("zoe@example.com", "zz@example.com")
     change = Change(Action.ALIAS_REMOVE, "zz@example.com", "zoe@example.com")

@@ -14,8 +14,8 @@ from ansible_collections.postroom.email.tests.bot.workflow.harness import (
     ALICE,
     BOB,
     NEW,
-    Office,
-    Unready,
+    FailingExecutor,
+    Harness,
 )
 from postroom_bot.domain import Action, Change, Reason, State
 from postroom_bot.errors import UserError
@@ -27,7 +27,7 @@ from postroom_bot.workflow.worker import Worker
 TEAM = "team@example.com"
 
 
-def test_an_alias_is_asked_for_approved_and_added(office: Office) -> None:
+def test_an_alias_is_asked_for_approved_and_added(office: Harness) -> None:
     """A requested alias is approved and added, with an audit row for each step."""
     request = office.ask()
     assert request.state is State.PENDING
@@ -60,7 +60,7 @@ def test_an_alias_is_asked_for_approved_and_added(office: Office) -> None:
     assert done.id in line.text
 
 
-def test_what_needs_no_approval_is_done_at_once(office: Office) -> None:
+def test_what_needs_no_approval_is_done_at_once(office: Harness) -> None:
     """A request that needs no approval is executed without a card."""
     office.approve(office.ask(), "bob")
     gone = office.ask(change=Change(Action.ALIAS_REMOVE, NEW))
@@ -81,7 +81,7 @@ def test_what_needs_no_approval_is_done_at_once(office: Office) -> None:
     )
 
 
-def test_a_forwarder_needs_somebody_of_each_group(office: Office) -> None:
+def test_a_forwarder_needs_somebody_of_each_group(office: Harness) -> None:
     """If two groups must approve a forwarder, a person in both groups counts for only one group."""
     change = Change(Action.FORWARD_ADD, "team@example.com", destinations=(ALICE,))
     request = office.ask(change=change)
@@ -92,7 +92,7 @@ def test_a_forwarder_needs_somebody_of_each_group(office: Office) -> None:
     assert members == [ALICE]
 
 
-def test_a_denied_request_ends(office: Office) -> None:
+def test_a_denied_request_ends(office: Harness) -> None:
     """A denied request changes nothing, and the requester is notified of the reason."""
     request = office.ask()
     office.vote("bob", request, approves=False)
@@ -104,13 +104,13 @@ def test_a_denied_request_ends(office: Office) -> None:
 
 
 @pytest.mark.parametrize("state", [State.NEW, State.APPROVED])
-def test_what_is_not_begun_can_be_cancelled(office: Office, state: State) -> None:
+def test_what_is_not_begun_can_be_cancelled(office: Harness, state: State) -> None:
     """A request can be cancelled until its execution begins."""
     request = office.submit()
     if state is State.APPROVED:
         office.work()
         office.vote("bob", office.now(request))
-        Worker(office.with_(executor=Unready())).step()
+        Worker(office.with_(executor=FailingExecutor())).step()
     assert office.now(request).state is state
     answer = office.intake.cancel(office.key(), request.id, request.requester)
     assert answer.code == "request.cancelled"
@@ -119,7 +119,7 @@ def test_what_is_not_begun_can_be_cancelled(office: Office, state: State) -> Non
     assert office.addresses() == {ALICE}
 
 
-def test_a_request_is_cancelled_by_its_requester_only(office: Office) -> None:
+def test_a_request_is_cancelled_by_its_requester_only(office: Harness) -> None:
     """Only the requester can cancel a request. For other people, the request ID is unknown."""
     request = office.ask()
     bob, alice = office.people["bob"].id, office.people["alice"].id
@@ -132,7 +132,7 @@ def test_a_request_is_cancelled_by_its_requester_only(office: Office) -> None:
     assert office.events(request).count("request.cancelled") == 1
 
 
-def test_approvers_are_reminded_once_and_then_the_request_expires(office: Office) -> None:
+def test_approvers_are_reminded_once_and_then_the_request_expires(office: Harness) -> None:
     """Approvers are reminded once, with a link to the card, and then the request expires."""
     request = office.ask()
     office.pass_time(hours=4)
@@ -151,7 +151,7 @@ def test_approvers_are_reminded_once_and_then_the_request_expires(office: Office
     assert office.now(request).due_at is None
 
 
-def test_an_alias_with_an_end_is_removed_by_the_bot(office: Office) -> None:
+def test_an_alias_with_an_end_is_removed_by_the_bot(office: Harness) -> None:
     """The bot removes an alias at the end of its last day, in the bot's time zone."""
     office.deps = office.with_(zone=ZoneInfo("America/New_York"))
     change = Change(Action.ALIAS_ADD, NEW, last_day=date(2026, 11, 23))
@@ -166,7 +166,7 @@ def test_an_alias_with_an_end_is_removed_by_the_bot(office: Office) -> None:
     assert office.now(done).due_at is None
 
 
-def test_an_end_is_announced_once_and_can_be_extended(office: Office) -> None:
+def test_an_end_is_announced_once_and_can_be_extended(office: Harness) -> None:
     """A person is notified once before an alias or destination ends, and can extend it."""
     office.api.forwarder(TEAM, [BOB])
     alice, team = office.people["alice"].id, office.deps.workspace.team
@@ -191,7 +191,7 @@ def test_an_end_is_announced_once_and_can_be_extended(office: Office) -> None:
             office.intake.extend(office.key(), first.id, user, team)
 
 
-def test_an_alias_without_an_end_is_given_none(office: Office) -> None:
+def test_an_alias_without_an_end_is_given_none(office: Harness) -> None:
     """A request for an existing alias that has no end date does not give the alias an end date."""
     office.api.patch(ALICE, emails=[ALICE, NEW])
     refused = office.ask(change=Change(Action.ALIAS_ADD, NEW, last_day=date(2026, 11, 23)))
@@ -200,7 +200,7 @@ def test_an_alias_without_an_end_is_given_none(office: Office) -> None:
     assert NEW in office.addresses()
 
 
-def test_nobody_else_can_keep_an_alias_from_ending(office: Office) -> None:
+def test_nobody_else_can_keep_an_alias_from_ending(office: Harness) -> None:
     """A refused request by someone else does not prevent the removal of an expired alias."""
     ending = Change(Action.ALIAS_ADD, NEW, last_day=date(2026, 11, 23))
     office.approve(office.ask("bob", ending), "carol")
@@ -210,7 +210,7 @@ def test_nobody_else_can_keep_an_alias_from_ending(office: Office) -> None:
     assert NEW not in office.addresses(BOB)
 
 
-def test_the_same_wish_is_one_request(office: Office) -> None:
+def test_the_same_wish_is_one_request(office: Harness) -> None:
     """A repeated delivery finds the first request, and a second identical request is refused."""
     change = Change(Action.ALIAS_ADD, NEW)
     alice, team = office.people["alice"].id, office.deps.workspace.team
@@ -228,13 +228,13 @@ def test_the_same_wish_is_one_request(office: Office) -> None:
     assert unnamed.result == Reason("request.duplicate", {"request": first.id})
 
 
-def test_somebody_of_another_workspace_gets_nowhere(office: Office) -> None:
+def test_somebody_of_another_workspace_gets_nowhere(office: Harness) -> None:
     """A person from another workspace is refused before anything is stored."""
     with pytest.raises(UserError, match=r"person\.elsewhere"):
         office.intake.submit("key", Change(Action.ALIAS_ADD, NEW), "U0", "T0000ELSE")
 
 
-def test_in_an_organisation_the_account_tells_who_belongs_here(office: Office) -> None:
+def test_in_an_organisation_the_account_tells_who_belongs_here(office: Harness) -> None:
     """In a Slack organisation, the worker checks whether a person's account is in the workspace."""
     ours = replace(office.deps.workspace, enterprise="E0000ORGA")
     intake = Intake(office.deps.database, office.clock, ours)
@@ -246,7 +246,7 @@ def test_in_an_organisation_the_account_tells_who_belongs_here(office: Office) -
     assert office.now(request).result == Reason("person.other_workspace")
 
 
-def test_limits_count_what_was_asked_for_before(office: Office) -> None:
+def test_limits_count_what_was_asked_for_before(office: Harness) -> None:
     """Requests count against the limits in the order in which they were submitted."""
     asked = []
     for number in range(4):
@@ -258,7 +258,7 @@ def test_limits_count_what_was_asked_for_before(office: Office) -> None:
 
 
 @pytest.fixture
-def _there(office: Office) -> None:
+def _there(office: Harness) -> None:
     """Create an alias for Alice, and a forwarder to Alice and Bob."""
     office.api.patch(ALICE, emails=[ALICE, "sales@example.com"])
     office.api.forwarder(TEAM, [ALICE, BOB])
@@ -280,7 +280,7 @@ def _there(office: Office) -> None:
     ],
 )
 def test_what_can_not_or_need_not_be_is_refused_without_a_card(
-    office: Office, change: Change, code: str
+    office: Harness, change: Change, code: str
 ) -> None:
     """An impossible or unnecessary request is refused with a reason and without a card."""
     request = office.ask(change=change)
@@ -300,13 +300,13 @@ def test_what_can_not_or_need_not_be_is_refused_without_a_card(
         Change(Action.FORWARD_ADD, TEAM, destinations=(ALICE,)),
     ],
 )
-def test_what_is_so_of_others_is_told_to_approvers_alone(office: Office, change: Change) -> None:
+def test_what_is_so_of_others_is_told_to_approvers_alone(office: Harness, change: Change) -> None:
     """Only approvers learn that a change to another person's address is unnecessary."""
     assert office.ask("erin", change).state is State.PENDING
     assert office.ask("bob", change).state is State.REFUSED
 
 
-def test_another_end_is_something_to_do(office: Office) -> None:
+def test_another_end_is_something_to_do(office: Harness) -> None:
     """Setting a new end date or removing it is a change, but setting the same end date is not."""
     first, later = date(2026, 11, 23), date(2026, 11, 25)
     for end in (first, later, None):
@@ -317,7 +317,7 @@ def test_another_end_is_something_to_do(office: Office) -> None:
     assert NEW in office.addresses()
 
 
-def test_a_day_that_is_over_makes_no_request(office: Office) -> None:
+def test_a_day_that_is_over_makes_no_request(office: Harness) -> None:
     """A last day in the past is refused before a request is stored, but today is accepted."""
     today = office.clock().date()
     with pytest.raises(DayOver):

@@ -12,8 +12,8 @@ import pytest
 from ansible_collections.postroom.email.tests.bot.workflow.harness import (
     ALICE,
     NEW,
-    Office,
-    Unready,
+    FailingExecutor,
+    Harness,
 )
 from postroom_bot.domain import Action, Change, MessageRef, Request, State
 from postroom_bot.store import sent_notifications
@@ -23,7 +23,7 @@ from postroom_bot.workflow.worker import Worker
 READING = ("users:read", "users:read.email", "usergroups:read")
 
 
-def _errors(office: Office, where: str) -> float:
+def _errors(office: Harness, where: str) -> float:
     """Return the number of errors of a kind, as shown in the metrics."""
     value = office.deps.metrics.registry.get_sample_value(
         "postroom_bot_errors_total", {"where": where}
@@ -31,7 +31,7 @@ def _errors(office: Office, where: str) -> float:
     return value or 0.0
 
 
-def _settle(office: Office, request: Request, state: State) -> None:
+def _settle(office: Harness, request: Request, state: State) -> None:
     """Advance the time until a request has reached a state and everyone has been notified."""
     for _ in range(20):
         office.pass_time(minutes=1)
@@ -40,7 +40,7 @@ def _settle(office: Office, request: Request, state: State) -> None:
     assert any(kind.startswith(state) for kind in sent)
 
 
-def test_the_pause_that_slack_asks_for_is_kept(office: Office) -> None:
+def test_the_pause_that_slack_asks_for_is_kept(office: Harness) -> None:
     """A card is posted only after the pause that Slack asks for."""
     office.slack.faults.rate_limit("chat.postMessage", retry_after=300)
     request = office.ask()
@@ -51,11 +51,11 @@ def test_the_pause_that_slack_asks_for_is_kept(office: Office) -> None:
     assert len(office.cards()) == 1
 
 
-def test_work_that_waits_is_not_done_sooner_for_what_is_to_be_told(office: Office) -> None:
+def test_work_that_waits_is_not_done_sooner_for_what_is_to_be_told(office: Harness) -> None:
     """An error from Slack does not shorten the pause that the mail service asked for."""
     request = office.voted()
     office.slack.faults.fail("chat.update", times=1)
-    unready = Unready(retry_after=300)
+    unready = FailingExecutor(retry_after=300)
     office.work(Worker(office.with_(executor=unready)))
     assert office.now(request).due_at == office.clock() + timedelta(seconds=300)
     office.pass_time(seconds=300)
@@ -63,7 +63,7 @@ def test_work_that_waits_is_not_done_sooner_for_what_is_to_be_told(office: Offic
 
 
 def test_without_a_channel_for_cards_the_request_ends(
-    office: Office, caplog: pytest.LogCaptureFixture
+    office: Harness, caplog: pytest.LogCaptureFixture
 ) -> None:
     """If the channel for approvals does not exist, the request ends and the log names it."""
     office.set_policy(channels={"approvals": "C99999999"})
@@ -77,7 +77,7 @@ def test_without_a_channel_for_cards_the_request_ends(
 
 
 def test_a_wrong_channel_for_the_audit_holds_nothing_up(
-    office: Office, caplog: pytest.LogCaptureFixture
+    office: Harness, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A wrong audit channel does not delay a request, and the log names the channel and the key."""
     channels = {"approvals": office.channels["approvals"], "audit": "C99999999"}
@@ -88,7 +88,7 @@ def test_a_wrong_channel_for_the_audit_holds_nothing_up(
     assert "channels.audit" in caplog.text
 
 
-def test_a_card_that_was_deleted_is_posted_again(office: Office) -> None:
+def test_a_card_that_was_deleted_is_posted_again(office: Harness) -> None:
     """A deleted card is posted again, and only votes on the new card count."""
     change = Change(Action.PASSWORD, "erin@example.com")
     request = office.ask(change=change)
@@ -100,7 +100,7 @@ def test_a_card_that_was_deleted_is_posted_again(office: Office) -> None:
     assert office.approve(again, "carol").state is State.APPROVED
 
 
-def test_a_person_who_can_not_be_told_holds_nothing_up(office: Office) -> None:
+def test_a_person_who_can_not_be_told_holds_nothing_up(office: Harness) -> None:
     """A person who can't be notified does not delay a request."""
     office.slack.grant(*READING, "chat:write")
     request = office.ask()
@@ -110,7 +110,7 @@ def test_a_person_who_can_not_be_told_holds_nothing_up(office: Office) -> None:
     assert office.now(request).due_at is None
 
 
-def test_a_bot_without_its_scopes_waits_for_the_operator(office: Office) -> None:
+def test_a_bot_without_its_scopes_waits_for_the_operator(office: Harness) -> None:
     """A request waits while the bot lacks Slack's permission to read user data."""
     office.slack.grant("chat:write", "im:write")
     request = office.ask()
@@ -120,7 +120,7 @@ def test_a_bot_without_its_scopes_waits_for_the_operator(office: Office) -> None
     _settle(office, request, State.PENDING)
 
 
-def test_what_slack_does_not_take_for_days_is_left_untold(office: Office) -> None:
+def test_what_slack_does_not_take_for_days_is_left_untold(office: Harness) -> None:
     """The bot stops trying to notify people after Slack has failed for several days."""
     request = office.ask()
     office.intake.cancel(office.key(), request.id, office.people["alice"].id)
@@ -130,7 +130,7 @@ def test_what_slack_does_not_take_for_days_is_left_untold(office: Office) -> Non
     assert office.now(request).due_at is None
 
 
-def test_a_request_that_nobody_could_look_at_in_time_fails(office: Office) -> None:
+def test_a_request_that_nobody_could_look_at_in_time_fails(office: Harness) -> None:
     """A request that could not be processed in time fails."""
     with office.slack.down():
         request = office.ask()
@@ -140,7 +140,7 @@ def test_a_request_that_nobody_could_look_at_in_time_fails(office: Office) -> No
     assert "in time" in office.told("alice")[-1]
 
 
-def test_a_refused_vote_is_told_before_it_is_written_off(office: Office) -> None:
+def test_a_refused_vote_is_told_before_it_is_written_off(office: Harness) -> None:
     """A refused vote is processed again until the voter can be notified."""
     request = office.ask()
     office.vote("erin", request)
@@ -151,7 +151,7 @@ def test_a_refused_vote_is_told_before_it_is_written_off(office: Office) -> None
     assert "Only members" in office.told("erin")[-1]
 
 
-def test_a_lost_answer_makes_a_second_card_and_the_first_one_is_dead(office: Office) -> None:
+def test_a_lost_answer_makes_a_second_card_and_the_first_one_is_dead(office: Harness) -> None:
     """If Slack's response is lost, a second card is posted, and the first card can't be used."""
     office.slack.faults.lose_answer("chat.postMessage")
     request = office.ask()
@@ -168,7 +168,7 @@ def test_a_lost_answer_makes_a_second_card_and_the_first_one_is_dead(office: Off
 
 
 @pytest.fixture
-def slow(office: Office, monkeypatch: pytest.MonkeyPatch) -> Worker:
+def slow(office: Harness, monkeypatch: pytest.MonkeyPatch) -> Worker:
     """Provide a worker whose first direct message takes two days."""
     slack_api = copy.copy(office.deps.slack_api)
     tell = slack_api.send_direct_message
@@ -183,7 +183,7 @@ def slow(office: Office, monkeypatch: pytest.MonkeyPatch) -> Worker:
 
 
 def test_an_alias_whose_day_ends_while_it_is_told_of_is_removed(
-    office: Office, slow: Worker
+    office: Harness, slow: Worker
 ) -> None:
     """An alias whose last day ends while people are being notified is still removed."""
     request = office.ask(change=Change(Action.ALIAS_ADD, NEW, last_day=office.clock().date()))
@@ -194,7 +194,7 @@ def test_an_alias_whose_day_ends_while_it_is_told_of_is_removed(
     assert office.addresses() == {ALICE}
 
 
-def test_a_request_that_ends_while_it_is_shown_expires(office: Office, slow: Worker) -> None:
+def test_a_request_that_ends_while_it_is_shown_expires(office: Harness, slow: Worker) -> None:
     """A request whose time runs out while its card is being posted expires."""
     request = office.submit()
     office.work(slow)

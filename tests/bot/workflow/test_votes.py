@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 from pydantic import SecretStr
 
-from ansible_collections.postroom.email.tests.bot.workflow.harness import ALICE, BOB, NEW, Office
+from ansible_collections.postroom.email.tests.bot.workflow.harness import ALICE, BOB, NEW, Harness
 from postroom_bot.backends.mail_service import Mail
 from postroom_bot.domain import (
     Action,
@@ -26,14 +26,14 @@ from postroom_bot.workflow.lookups import Lookups
 FORWARD = Change(Action.FORWARD_ADD, "team@example.com", destinations=(ALICE,))
 
 
-def _refused(office: Office, request: Request) -> list[str]:
+def _refused(office: Harness, request: Request) -> list[str]:
     """Return the reasons for which votes on a pending request were refused."""
     assert office.now(request).state is State.PENDING
     assert NEW not in office.addresses()
     return [one.refusal.code for one in office.votes(request) if one.refusal is not None]
 
 
-def test_nobody_approves_their_own_request(office: Office) -> None:
+def test_nobody_approves_their_own_request(office: Harness) -> None:
     """An admin can't approve their own request."""
     request = office.ask("bob")
     assert office.vote("bob", request).code == "vote.own_request"
@@ -42,7 +42,7 @@ def test_nobody_approves_their_own_request(office: Office) -> None:
     assert office.approve(request, "carol").state is State.DONE
 
 
-def test_nobody_approves_it_from_their_second_account(office: Office) -> None:
+def test_nobody_approves_it_from_their_second_account(office: Harness) -> None:
     """A requester can't approve a request from a second Slack account with the same mailbox."""
     request = office.ask("bob")
     office.slack.change_user(office.people["carol"], announce=False, email=BOB)
@@ -53,7 +53,7 @@ def test_nobody_approves_it_from_their_second_account(office: Office) -> None:
     assert "someone else" in office.told("carol")[-1]
 
 
-def test_one_person_is_not_two_approvers(office: Office) -> None:
+def test_one_person_is_not_two_approvers(office: Harness) -> None:
     """A second Slack account with an approver's mailbox does not count as another approver."""
     office.slack.change_user(office.people["carol"], announce=False, email=BOB)
     office.ask("carol")
@@ -64,7 +64,7 @@ def test_one_person_is_not_two_approvers(office: Office) -> None:
     assert office.approve(request, "dora").state is State.APPROVED
 
 
-def test_a_second_vote_of_the_same_person_is_not_taken(office: Office) -> None:
+def test_a_second_vote_of_the_same_person_is_not_taken(office: Harness) -> None:
     """A person's second vote on a request is refused."""
     request = office.ask(change=FORWARD)
     office.approve(request, "bob")
@@ -73,7 +73,7 @@ def test_a_second_vote_of_the_same_person_is_not_taken(office: Office) -> None:
     assert office.now(request).state is State.PENDING
 
 
-def test_a_press_that_is_delivered_twice_is_one_vote(office: Office) -> None:
+def test_a_press_that_is_delivered_twice_is_one_vote(office: Harness) -> None:
     """A press of a button that Slack delivers twice counts as one vote."""
     request = office.ask(change=FORWARD)
     assert request.card is not None
@@ -84,7 +84,7 @@ def test_a_press_that_is_delivered_twice_is_one_vote(office: Office) -> None:
     assert len(office.votes(request)) == 1
 
 
-def test_a_button_of_another_message_does_nothing(office: Office) -> None:
+def test_a_button_of_another_message_does_nothing(office: Harness) -> None:
     """A vote counts only if its button is on the card that the bot posted for the request."""
     request = office.ask()
     for card in (
@@ -100,7 +100,7 @@ def test_a_button_of_another_message_does_nothing(office: Office) -> None:
     assert office.votes(request) == []
 
 
-def test_a_button_of_another_app_or_workspace_does_nothing(office: Office) -> None:
+def test_a_button_of_another_app_or_workspace_does_nothing(office: Harness) -> None:
     """A press on a button of another app, or by a person of another workspace, has no effect."""
     request = office.ask()
     assert request.card is not None
@@ -113,7 +113,7 @@ def test_a_button_of_another_app_or_workspace_does_nothing(office: Office) -> No
     assert office.votes(request) == []
 
 
-def test_only_members_of_the_groups_have_a_vote(office: Office) -> None:
+def test_only_members_of_the_groups_have_a_vote(office: Harness) -> None:
     """Only members of the approving groups can vote. Other people are told which groups can."""
     request = office.ask()
     office.approve(request, "erin")
@@ -124,7 +124,7 @@ def test_only_members_of_the_groups_have_a_vote(office: Office) -> None:
     assert office.events(request).count("vote.refused") == 2
 
 
-def test_who_has_left_the_group_or_the_company_has_no_vote(office: Office) -> None:
+def test_who_has_left_the_group_or_the_company_has_no_vote(office: Harness) -> None:
     """A vote counts only if the voter's group and account allow it when votes are counted."""
     request = office.voted()
     office.slack.set_usergroup(office.usergroups["admins"], office.people["carol"])
@@ -134,7 +134,7 @@ def test_who_has_left_the_group_or_the_company_has_no_vote(office: Office) -> No
     assert len(_refused(office, request)) == 2
 
 
-def test_a_vote_after_the_end_does_not_count(office: Office) -> None:
+def test_a_vote_after_the_end_does_not_count(office: Harness) -> None:
     """A vote that was cast after the end of a request does not count, but an earlier vote does."""
     late, early = office.ask(), office.ask("erin", Change(Action.ALIAS_ADD, "x@example.com"))
     office.vote("bob", early)
@@ -147,7 +147,7 @@ def test_a_vote_after_the_end_does_not_count(office: Office) -> None:
     assert "had expired" in office.told("bob")[0]
 
 
-def test_an_ended_request_takes_no_votes(office: Office) -> None:
+def test_an_ended_request_takes_no_votes(office: Harness) -> None:
     """Votes on an ended request are refused, and the voter is told how the request ended."""
     request = office.ask()
     office.approve(request, "bob")
@@ -162,7 +162,7 @@ def test_an_ended_request_takes_no_votes(office: Office) -> None:
 
 
 @pytest.fixture
-def lookups(office: Office) -> Lookups:
+def lookups(office: Harness) -> Lookups:
     """Provide the look-ups."""
     office.api.patch(ALICE, emails=[ALICE, "sales@example.com"])
     office.api.forwarder("team@example.com", [ALICE])
@@ -170,11 +170,11 @@ def lookups(office: Office) -> Lookups:
     return Lookups(office.deps)
 
 
-def _as(office: Office, who: str) -> tuple[str, str]:
+def _as(office: Harness, who: str) -> tuple[str, str]:
     return office.people[who].id, office.deps.workspace.team
 
 
-def test_only_approvers_see_aliases_of_others(office: Office, lookups: Lookups) -> None:
+def test_only_approvers_see_aliases_of_others(office: Harness, lookups: Lookups) -> None:
     """Only approvers can see the aliases of other people's mailboxes."""
     own = (ALICE, ["sales@example.com"])
     assert lookups.aliases(*_as(office, "alice")) == own
@@ -188,7 +188,7 @@ def test_only_approvers_see_aliases_of_others(office: Office, lookups: Lookups) 
 
 
 def test_forwarders_are_seen_by_approvers_and_by_those_who_get_the_mail(
-    office: Office, lookups: Lookups
+    office: Harness, lookups: Lookups
 ) -> None:
     """Forwarders are visible to approvers and to the people who receive their mail."""
     assert len(lookups.forwarders(*_as(office, "bob"))) == 2
@@ -197,14 +197,14 @@ def test_forwarders_are_seen_by_approvers_and_by_those_who_get_the_mail(
     assert lookups.forwarders(*_as(office, "erin")) == []
 
 
-def test_records_are_no_secret(office: Office, lookups: Lookups) -> None:
+def test_records_are_no_secret(office: Harness, lookups: Lookups) -> None:
     """Any member can see DNS records, because they are public."""
     assert lookups.dns(*_as(office, "erin"), "example.com").records
     with pytest.raises(UserError):
         lookups.dns(*_as(office, "erin"), "elsewhere.example")
 
 
-def test_guests_and_outsiders_see_nothing(office: Office, lookups: Lookups) -> None:
+def test_guests_and_outsiders_see_nothing(office: Harness, lookups: Lookups) -> None:
     """Guests and members of other workspaces can't look anything up."""
     with pytest.raises(UserError, match=r"person\.elsewhere"):
         lookups.aliases(office.people["alice"].id, "T0000ELSE")
@@ -218,7 +218,7 @@ def test_guests_and_outsiders_see_nothing(office: Office, lookups: Lookups) -> N
     assert lookups.forwarders(*_as(office, "erin")) == []
 
 
-def test_who_does_not_answer_is_told(office: Office, lookups: Lookups) -> None:
+def test_who_does_not_answer_is_told(office: Harness, lookups: Lookups) -> None:
     """If Slack or the mail service does not respond, the person gets a message that says so."""
     with office.slack.down(), pytest.raises(UserError, match=r"slack\.unavailable"):
         lookups.aliases(*_as(office, "alice"))

@@ -7,7 +7,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from ansible_collections.postroom.email.tests.fakes.dns_providers.server import Asked
+from ansible_collections.postroom.email.tests.fakes.dns_providers.server import ApiRequest
 
 TOKEN = "cf-9dWm2XeRt5Yb8Qa1"
 ZONE_ID = "023e105f4ecef8ad9ca31a8372d0c353"
@@ -43,7 +43,7 @@ class Cloudflare:
         found = [r for r in self._records.values() if (r["name"], r["type"]) == (name, kind)]
         return tuple(sorted(_as_text(record) for record in found))
 
-    def answer(self, asked: Asked) -> tuple[int, Any]:
+    def answer(self, asked: ApiRequest) -> tuple[int, Any]:
         """Respond to a request."""
         match asked.path:
             case ("client", "v4", "zones"):
@@ -57,7 +57,7 @@ class Cloudflare:
         """Respond to an invalid token."""
         return _failure(403, 9109, "Invalid access token")
 
-    def _answer_records(self, asked: Asked, number: str = "") -> tuple[int, Any]:
+    def _answer_records(self, asked: ApiRequest, number: str = "") -> tuple[int, Any]:
         if asked.method == "GET":
             return _success([r for r in self._records.values() if _matches(r, asked.query)])
         if asked.method == "DELETE":

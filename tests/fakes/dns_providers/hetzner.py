@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.postroom.email.tests.fakes.dns_providers.server import Asked
+from ansible_collections.postroom.email.tests.fakes.dns_providers.server import ApiRequest
 
 TOKEN = "hcloud-Zq81vLw0mKt7xR2d"
 ZONE_ID = 42
@@ -33,7 +33,7 @@ class Hetzner:
         """Return the values of a record set."""
         return tuple(sorted(self._comments(self._relative(name), kind)))
 
-    def answer(self, asked: Asked) -> tuple[int, Any]:
+    def answer(self, asked: ApiRequest) -> tuple[int, Any]:
         """Respond to a request."""
         match asked.path:
             case ("v1", "zones", zone, "rrsets", *rest) if zone in (self.zone, str(ZONE_ID)):
@@ -47,7 +47,7 @@ class Hetzner:
         return 401, {"error": {"code": "unauthorized", "message": "unable to authenticate"}}
 
     def _answer_within(
-        self, asked: Asked, name: str = "", kind: str = "", *action: str
+        self, asked: ApiRequest, name: str = "", kind: str = "", *action: str
     ) -> tuple[int, Any]:
         if asked.method == "GET" and not name:
             page = {"page": 1, "per_page": 50, "last_page": 1, "total_entries": len(self._sets)}

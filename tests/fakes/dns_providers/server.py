@@ -21,7 +21,7 @@ from ansible_collections.postroom.email.tests.fakes.http_server import (
 )
 
 
-class Asked(NamedTuple):
+class ApiRequest(NamedTuple):
     """A request with the parts of its path, its query and its JSON body."""
 
     method: str
@@ -35,14 +35,14 @@ class Api(Protocol):
 
     authorization: str
 
-    def answer(self, asked: Asked) -> tuple[int, Any]:
+    def answer(self, asked: ApiRequest) -> tuple[int, Any]:
         """Return the status and the JSON body of the response."""
 
     def refuse(self) -> tuple[int, Any]:
         """Return the response to an invalid token."""
 
 
-class Player:
+class ApiServer:
     """A running API.
 
     :param url: the URL without a path
@@ -68,15 +68,15 @@ class Player:
             status, body = self.api.refuse()
         else:
             path = tuple(parts.path.strip("/").split("/"))
-            asked = Asked(request.method, path, dict(parse_qsl(parts.query)), request.json)
+            asked = ApiRequest(request.method, path, dict(parse_qsl(parts.query)), request.json)
             status, body = self.api.answer(asked)
         return json_reply(body, status)
 
 
 @contextmanager
-def played(api: Api, context: ssl.SSLContext | None = None) -> Iterator[Player]:
+def running_api(api: Api, context: ssl.SSLContext | None = None) -> Iterator[ApiServer]:
     """Run an API. `context` is the TLS context for the proxied host."""
-    player = Player(api)
+    player = ApiServer(api)
     with serving(player, proxied=context) as server:
         player.url = server.url
         yield player

@@ -7,7 +7,7 @@ from __future__ import annotations
 import httpx
 
 from ansible_collections.postroom.email.tests.fakes.dns_providers import cloudflare
-from ansible_collections.postroom.email.tests.fakes.dns_providers.server import played
+from ansible_collections.postroom.email.tests.fakes.dns_providers.server import running_api
 
 RECORDS = f"/client/v4/zones/{cloudflare.ZONE_ID}/dns_records"
 
@@ -18,13 +18,13 @@ def test_cloudflare_refuses_a_second_identical_record() -> None:
     record = {"name": zone.zone, "type": "TXT", "content": "v=spf1 -all", "ttl": 1}
     headers = {"Authorization": zone.authorization}
     with (
-        played(zone) as player,
-        httpx.Client(base_url=player.url, headers=headers, trust_env=False) as http,
+        running_api(zone) as server,
+        httpx.Client(base_url=server.url, headers=headers, trust_env=False) as http,
     ):
         assert http.post(RECORDS, json=record).is_success
         refused = http.post(RECORDS, json=record)
         assert (refused.status_code, refused.json()["errors"][0]["code"]) == (400, 81058)
         shown = http.get(RECORDS, params={"name": zone.zone, "type": "TXT"}).json()["result"]
         assert [one["content"] for one in shown] == ["v=spf1 -all"]
-        assert player.take_writes() == [f"POST {RECORDS}"] * 2
+        assert server.take_writes() == [f"POST {RECORDS}"] * 2
     assert zone.lookup(zone.zone, "TXT") == ('"v=spf1 -all"',)

@@ -75,7 +75,7 @@ class Disturbance:
     skip: int = 0
 
 
-class QuirkyService:
+class InMemoryService:
     """A handler for ScriptedServer that keeps principals in a dictionary and has quirks."""
 
     def __init__(self, quirks: Quirks | None = None, *principals: Principal) -> None:

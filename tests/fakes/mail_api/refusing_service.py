@@ -13,19 +13,19 @@ from ansible_collections.postroom.email.plugins.module_utils._api.client.endpoin
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.apply import Result
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan import Plan
 from ansible_collections.postroom.email.tests.fakes.mail_api.in_memory_service import (
-    QuirkyService,
+    InMemoryService,
     domain,
 )
 from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import Reply, Request
 from ansible_collections.postroom.email.tests.support.planning import Parts, mail, plan
 
 
-def service_of(*principals: dict[str, Any]) -> QuirkyService:
+def service_of(*principals: dict[str, Any]) -> InMemoryService:
     """Return a service with a domain and these principals."""
-    return QuirkyService(None, domain("example.com"), *principals)
+    return InMemoryService(None, domain("example.com"), *principals)
 
 
-def plan_for(service: QuirkyService, parts: Parts, **options: Any) -> Plan:
+def plan_for(service: InMemoryService, parts: Parts, **options: Any) -> Plan:
     """Return a plan for the service's current contents."""
     return plan([read_principal(row) for row in service.principals.values()], parts, **options)
 
@@ -36,13 +36,13 @@ def names_of(planned: Plan, results: list[Result]) -> dict[str, str]:
     return {change.subject.name.key.partition("@")[0]: r.outcome for change, r in pairs}
 
 
-class Fussy:
+class RefusingService:
     """A handler that forwards requests to a service, but refuses some of them.
 
     :param refusals: permanent responses, keyed by a part of ``METHOD name``
     """
 
-    def __init__(self, service: QuirkyService, refusals: Mapping[str, Reply]) -> None:
+    def __init__(self, service: InMemoryService, refusals: Mapping[str, Reply]) -> None:
         self.service = service
         self.refusals = dict(refusals)
 
@@ -56,7 +56,7 @@ class Fussy:
         return self.service(request)
 
 
-def holders(service: QuirkyService) -> dict[str, str]:
+def holders(service: InMemoryService) -> dict[str, str]:
     """Return the owner of each alias."""
     return {
         alias.partition("@")[0]: row["name"].partition("@")[0]
@@ -65,7 +65,7 @@ def holders(service: QuirkyService) -> dict[str, str]:
     }
 
 
-def many(service: QuirkyService, count: int) -> Plan:
+def many(service: InMemoryService, count: int) -> Plan:
     """Return a plan that creates many mailboxes."""
     names = [f"b{number:03}" for number in range(count)]
     return plan_for(service, {"mailboxes": list(map(mail, names))}, passwords=names)

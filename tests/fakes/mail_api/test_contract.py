@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from ansible_collections.postroom.email.tests.fakes.mail_api.in_memory_service import (
-    QuirkyService,
+    InMemoryService,
     mailbox,
 )
 from ansible_collections.postroom.email.tests.fakes.mail_api.refusing_service import service_of
@@ -32,13 +32,13 @@ def ask(url: str, method: str, target: str, body: Any = None) -> int:
 
 
 @pytest.fixture
-def service() -> QuirkyService:
+def service() -> InMemoryService:
     """Return a service with a domain and a mailbox."""
     return service_of(mailbox(ALICE, "sales@example.com"))
 
 
 @pytest.fixture
-def server(service: QuirkyService) -> Iterator[ScriptedServer]:
+def server(service: InMemoryService) -> Iterator[ScriptedServer]:
     """Run a server for the service."""
     with scripted(service) as server:
         yield server

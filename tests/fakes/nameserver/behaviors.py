@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Ways in which a name server responds to a query: correctly, wrongly, slowly or not at all.
 
-A habit is a function that takes a query and returns the pieces to send.
+A behavior is a function that takes a query and returns the pieces to send.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RELAY_SECONDS = 5.0
 LARGEST = 65535
 
 
-class Asked(NamedTuple):
+class ReceivedQuery(NamedTuple):
     """A received query. ``query`` is the parsed message, and ``wire`` contains its bytes."""
 
     query: dns.message.Message
@@ -56,124 +56,124 @@ class Piece(NamedTuple):
     framed: bool = True
 
 
-Habit = Callable[[Asked], list[Piece]]
+Behavior = Callable[[ReceivedQuery], list[Piece]]
 
 
-def answer(*values: str, ttl: int = 3600, aa: bool = True, ra: bool = False) -> Habit:
+def answer(*values: str, ttl: int = 3600, aa: bool = True, ra: bool = False) -> Behavior:
     """Answer with these records of the queried type, each in zone-file format."""
 
-    def habit(asked: Asked) -> list[Piece]:
+    def behavior(asked: ReceivedQuery) -> list[Piece]:
         response = _response(asked, aa=aa)
         response.flags |= dns.flags.RA if ra else 0
         response.answer.append(_rrset(asked.name, asked.kind, *values, ttl=ttl))
         return [Piece(response.to_wire(max_size=LARGEST))]
 
-    return habit
+    return behavior
 
 
-def nothing_there(rcode: str = "NOERROR", *, soa: str | None = None, aa: bool = True) -> Habit:
+def nothing_there(rcode: str = "NOERROR", *, soa: str | None = None, aa: bool = True) -> Behavior:
     """Answer that the records don't exist, with or without the SOA record of a zone.
 
     :param soa: the zone's name, or an empty string for the root
     """
 
-    def habit(asked: Asked) -> list[Piece]:
+    def behavior(asked: ReceivedQuery) -> list[Piece]:
         response = _response(asked, rcode, aa=aa)
         if soa is not None:
             text = "ns1.example. hostmaster.example. 1 3600 600 86400 60"
             response.authority.append(_rrset(soa, "SOA", text))
         return [Piece(response.to_wire())]
 
-    return habit
+    return behavior
 
 
-def failing(rcode: str, *, error: int | None = None, text: str = "") -> Habit:
+def failing(rcode: str, *, error: int | None = None, text: str = "") -> Behavior:
     """Answer with an error and, if its code is given, with an extended error (RFC 8914)."""
 
-    def habit(asked: Asked) -> list[Piece]:
+    def behavior(asked: ReceivedQuery) -> list[Piece]:
         response = _response(asked, rcode, aa=False)
         if error is not None:
             response.use_edns(options=[dns.edns.EDEOption(dns.edns.EDECode(error), text)])
         return [Piece(response.to_wire())]
 
-    return habit
+    return behavior
 
 
-refused: Habit = failing("REFUSED")
+refused: Behavior = failing("REFUSED")
 
 
-def referral(zone: str, *hosts: str) -> Habit:
+def referral(zone: str, *hosts: str) -> Behavior:
     """Answer with a referral to other servers."""
 
-    def habit(asked: Asked) -> list[Piece]:
+    def behavior(asked: ReceivedQuery) -> list[Piece]:
         response = _response(asked, aa=False)
         response.authority.append(_rrset(zone, "NS", *(f"{host}." for host in hosts)))
         return [Piece(response.to_wire())]
 
-    return habit
+    return behavior
 
 
-def alias(target: str, *values: str, of: str | None = None) -> Habit:
+def alias(target: str, *values: str, of: str | None = None) -> Behavior:
     """Answer with a CNAME record and its target's records, possibly for another owner name."""
 
-    def habit(asked: Asked) -> list[Piece]:
+    def behavior(asked: ReceivedQuery) -> list[Piece]:
         response = _response(asked)
         response.answer.append(_rrset(of or asked.name, "CNAME", f"{target}."))
         if values:
             response.answer.append(_rrset(target, asked.kind, *values))
         return [Piece(response.to_wire())]
 
-    return habit
+    return behavior
 
 
-def another_name(name: str, *values: str) -> Habit:
+def another_name(name: str, *values: str) -> Behavior:
     """Answer with the records of another name."""
 
-    def habit(asked: Asked) -> list[Piece]:
+    def behavior(asked: ReceivedQuery) -> list[Piece]:
         response = _response(asked)
         response.answer.append(_rrset(name, asked.kind, *values))
         return [Piece(response.to_wire())]
 
-    return habit
+    return behavior
 
 
-def silent(_asked: Asked) -> list[Piece]:
+def silent(_asked: ReceivedQuery) -> list[Piece]:
     """Send nothing."""
     return []
 
 
-def garbage(_asked: Asked) -> list[Piece]:
+def garbage(_asked: ReceivedQuery) -> list[Piece]:
     """Send bytes that are not a DNS message."""
     return [Piece(b"HTTP/1.1 400 Bad Request\r\n\r\n")]
 
 
-def wrong_id(habit: Habit) -> Habit:
-    """Do the same as ``habit``, but with the ID of another query."""
-    return _edited(habit, lambda wire: bytes([wire[0] ^ 0xFF]) + wire[1:])
+def wrong_id(behavior: Behavior) -> Behavior:
+    """Do the same as ``behavior``, but with the ID of another query."""
+    return _edited(behavior, lambda wire: bytes([wire[0] ^ 0xFF]) + wire[1:])
 
 
-def no_response(habit: Habit) -> Habit:
-    """Do the same as ``habit``, but with the flags of a query."""
-    return _edited(habit, lambda wire: wire[:2] + bytes([wire[2] & 0x7F]) + wire[3:])
+def no_response(behavior: Behavior) -> Behavior:
+    """Do the same as ``behavior``, but with the flags of a query."""
+    return _edited(behavior, lambda wire: wire[:2] + bytes([wire[2] & 0x7F]) + wire[3:])
 
 
-def wrong_question(habit: Habit) -> Habit:
-    """Do the same as ``habit``, but with another name in the question."""
+def wrong_question(behavior: Behavior) -> Behavior:
+    """Do the same as ``behavior``, but with another name in the question."""
 
-    def other(asked: Asked) -> list[Piece]:
+    def other(asked: ReceivedQuery) -> list[Piece]:
         query = dns.message.make_query(f"other.{asked.name}", asked.kind)
         query.id = asked.query.id
-        return habit(asked._replace(query=query))
+        return behavior(asked._replace(query=query))
 
     return other
 
 
-def truncated(habit: Habit) -> Habit:
-    """Send an empty truncated answer over UDP, and do the same as ``habit`` over TCP."""
+def truncated(behavior: Behavior) -> Behavior:
+    """Send an empty truncated answer over UDP, and do the same as ``behavior`` over TCP."""
 
-    def other(asked: Asked) -> list[Piece]:
+    def other(asked: ReceivedQuery) -> list[Piece]:
         if asked.over_tcp:
-            return habit(asked)
+            return behavior(asked)
         response = _response(asked)
         response.flags |= dns.flags.TC
         return [Piece(response.to_wire())]
@@ -181,70 +181,70 @@ def truncated(habit: Habit) -> Habit:
     return other
 
 
-def elsewhere(habit: Habit) -> Habit:
-    """Do the same as ``habit``, but from another port."""
-    return lambda asked: [piece._replace(elsewhere=True) for piece in habit(asked)]
+def elsewhere(behavior: Behavior) -> Behavior:
+    """Do the same as ``behavior``, but from another port."""
+    return lambda asked: [piece._replace(elsewhere=True) for piece in behavior(asked)]
 
 
-def late(seconds: float, habit: Habit) -> Habit:
-    """Do the same as ``habit`` after a delay."""
-    return lambda asked: [piece._replace(after=seconds) for piece in habit(asked)]
+def late(seconds: float, behavior: Behavior) -> Behavior:
+    """Do the same as ``behavior`` after a delay."""
+    return lambda asked: [piece._replace(after=seconds) for piece in behavior(asked)]
 
 
-def both(first: Habit, second: Habit) -> Habit:
-    """Do what the first habit does, and then what the second habit does."""
+def both(first: Behavior, second: Behavior) -> Behavior:
+    """Do what the first behavior does, and then what the second behavior does."""
     return lambda asked: [*first(asked), *second(asked)]
 
 
-def by_turns(*habits: Habit) -> Habit:
-    """Use each habit for one query, and the last habit for all further queries."""
-    left = list(habits)
+def by_turns(*behaviors: Behavior) -> Behavior:
+    """Use each behavior for one query, and the last behavior for all further queries."""
+    left = list(behaviors)
 
-    def other(asked: Asked) -> list[Piece]:
-        habit = left.pop(0) if len(left) > 1 else left[0]
-        return habit(asked)
+    def other(asked: ReceivedQuery) -> list[Piece]:
+        behavior = left.pop(0) if len(left) > 1 else left[0]
+        return behavior(asked)
 
     return other
 
 
-def half(habit: Habit) -> Habit:
-    """Do the same as ``habit``, but close the connection in the middle of the answer."""
+def half(behavior: Behavior) -> Behavior:
+    """Do the same as ``behavior``, but close the connection in the middle of the answer."""
 
-    def other(asked: Asked) -> list[Piece]:
-        whole = frame(habit(asked)[0].data)
+    def other(asked: ReceivedQuery) -> list[Piece]:
+        whole = frame(behavior(asked)[0].data)
         return [Piece(whole[: len(whole) // 2], framed=False)]
 
     return other
 
 
-def dripping(seconds: float, habit: Habit) -> Habit:
-    """Do the same as ``habit``, but byte by byte."""
+def dripping(seconds: float, behavior: Behavior) -> Behavior:
+    """Do the same as ``behavior``, but byte by byte."""
 
-    def other(asked: Asked) -> list[Piece]:
-        whole = frame(habit(asked)[0].data)
+    def other(asked: ReceivedQuery) -> list[Piece]:
+        whole = frame(behavior(asked)[0].data)
         return [Piece(bytes([byte]), after=seconds, framed=False) for byte in whole]
 
     return other
 
 
-def without_edns(rcode: str, habit: Habit) -> Habit:
-    """Answer queries with EDNS with an error, and do the same as ``habit`` for other queries."""
-    return lambda asked: (failing(rcode) if asked.query.edns >= 0 else habit)(asked)
+def without_edns(rcode: str, behavior: Behavior) -> Behavior:
+    """Answer queries with EDNS with an error, and do the same as ``behavior`` for other queries."""
+    return lambda asked: (failing(rcode) if asked.query.edns >= 0 else behavior)(asked)
 
 
-def checking(habit: Habit) -> Habit:
-    """Do the same as ``habit`` if the query disables DNSSEC checks. Otherwise, answer SERVFAIL."""
+def checking(behavior: Behavior) -> Behavior:
+    """Apply ``behavior`` if the query disables DNSSEC checks. Otherwise, answer SERVFAIL."""
     bogus = failing("SERVFAIL", error=6, text="no valid signature")
-    return lambda asked: (habit if asked.query.flags & dns.flags.CD else bogus)(asked)
+    return lambda asked: (behavior if asked.query.flags & dns.flags.CD else bogus)(asked)
 
 
-def relay(address: str, port: int) -> Habit:
+def relay(address: str, port: int) -> Behavior:
     """Forward queries to another server, and return its answers unchanged.
 
     This makes the other server available on a port that it can't listen on itself.
     """
 
-    def habit(asked: Asked) -> list[Piece]:
+    def behavior(asked: ReceivedQuery) -> list[Piece]:
         if asked.over_tcp:
             with socket.create_connection((address, port), RELAY_SECONDS) as connection:
                 connection.sendall(frame(asked.wire))
@@ -255,10 +255,12 @@ def relay(address: str, port: int) -> Habit:
             datagrams.sendto(asked.wire, (address, port))
             return [Piece(datagrams.recv(LARGEST))]
 
-    return habit
+    return behavior
 
 
-def _response(asked: Asked, rcode: str = "NOERROR", *, aa: bool = True) -> dns.message.Message:
+def _response(
+    asked: ReceivedQuery, rcode: str = "NOERROR", *, aa: bool = True
+) -> dns.message.Message:
     query = dns.message.make_query(asked.name, asked.kind)
     query.id, query.question = asked.query.id, asked.query.question
     if asked.query.edns >= 0:
@@ -273,8 +275,8 @@ def _rrset(name: str, kind: str, *values: str, ttl: int = 3600) -> dns.rrset.RRs
     return dns.rrset.from_text(f"{name}.", ttl, "IN", kind, *values)
 
 
-def _edited(habit: Habit, edit: Callable[[bytes], bytes]) -> Habit:
-    return lambda asked: [piece._replace(data=edit(piece.data)) for piece in habit(asked)]
+def _edited(behavior: Behavior, edit: Callable[[bytes], bytes]) -> Behavior:
+    return lambda asked: [piece._replace(data=edit(piece.data)) for piece in behavior(asked)]
 
 
 def frame(message: bytes) -> bytes:

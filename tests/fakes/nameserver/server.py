@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A name server that answers each query with a bad habit, over UDP and TCP.
+"""A name server that answers each query with a bad behavior, over UDP and TCP.
 
-Names and types may be patterns, such as `*.example.com`. The first habit that matches a query is
-used. A query that matches no habit is refused.
+Names and types may be patterns, such as `*.example.com`. The first behavior that matches a query is
+used. A query that matches no behavior is refused.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ import dns.message
 
 from ansible_collections.postroom.email.tests.fakes.nameserver.behaviors import (
     LARGEST,
-    Asked,
-    Habit,
+    Behavior,
     Piece,
+    ReceivedQuery,
     frame,
     read,
     refused,
@@ -32,7 +32,7 @@ from ansible_collections.postroom.email.tests.support.loopback import free_port
 
 
 @dataclass
-class BadServer:
+class FakeNameserver:
     """A running server.
 
     :param asked: all queries that could be parsed, in order
@@ -40,8 +40,8 @@ class BadServer:
 
     address: str
     port: int
-    habits: dict[tuple[str, str], Habit]
-    asked: list[Asked] = field(default_factory=list)
+    behaviors: dict[tuple[str, str], Behavior]
+    asked: list[ReceivedQuery] = field(default_factory=list)
     ending: threading.Event = field(default_factory=threading.Event)
 
     def __str__(self) -> str:
@@ -52,28 +52,28 @@ class BadServer:
         """Return the data to send in response to a query."""
         # Parse signed queries as well, although this server has no TSIG keys.
         query = dns.message.from_wire(wire, continue_on_error=True)
-        asked = Asked(query, wire, over_tcp)
+        asked = ReceivedQuery(query, wire, over_tcp)
         self.asked.append(asked)
-        for (name, kind), habit in self.habits.items():
+        for (name, kind), behavior in self.behaviors.items():
             if fnmatch(asked.name, name.lower()) and fnmatch(asked.kind, kind):
-                return habit(asked)
+                return behavior(asked)
         return refused(asked)
 
 
 @contextlib.contextmanager
-def misbehaving(
-    habits: Mapping[tuple[str, str], Habit],
+def fake_nameserver(
+    behaviors: Mapping[tuple[str, str], Behavior],
     *,
     address: str = "127.0.0.1",
     port: int | None = None,
     tcp: bool = True,
-) -> Iterator[BadServer]:
+) -> Iterator[FakeNameserver]:
     """Run a server.
 
-    :param habits: the habits, keyed by name and type
+    :param behaviors: the behaviors, keyed by name and type
     :param tcp: whether to listen on TCP as well
     """
-    server = BadServer(address, port or free_port(address), dict(habits))
+    server = FakeNameserver(address, port or free_port(address), dict(behaviors))
     at = (address, server.port)
     with contextlib.ExitStack() as stack:
         stack.enter_context(serving(_Datagrams(at, _datagram_handler(server))))
@@ -106,7 +106,7 @@ def serving(server: socketserver.BaseServer) -> Iterator[None]:
             thread.join()
 
 
-def _datagram_handler(server: BadServer) -> type[socketserver.BaseRequestHandler]:
+def _datagram_handler(server: FakeNameserver) -> type[socketserver.BaseRequestHandler]:
     class Handler(socketserver.BaseRequestHandler):
         def handle(self) -> None:
             wire, here = self.request
@@ -122,7 +122,7 @@ def _datagram_handler(server: BadServer) -> type[socketserver.BaseRequestHandler
     return Handler
 
 
-def _stream_handler(server: BadServer) -> type[socketserver.BaseRequestHandler]:
+def _stream_handler(server: FakeNameserver) -> type[socketserver.BaseRequestHandler]:
     class Handler(socketserver.StreamRequestHandler):
         def handle(self) -> None:
             # The client may disconnect at any time.

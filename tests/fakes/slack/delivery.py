@@ -20,7 +20,7 @@ from urllib.parse import urlencode
 import httpx
 
 from . import views
-from .world import Ack, Channel, Message, Payload, User, View, World, plain
+from .world import Ack, Channel, Message, Payload, User, View, WorkspaceState, plain
 
 COMMANDS = "slash_commands"
 INTERACTIVE = "interactive"
@@ -31,14 +31,14 @@ _HOST = re.compile(r"(?<![\w@.|/-])(?:[a-z0-9-]+\.)+(?:com|org|net|test)\b", re.
 _MENTION = re.compile(r"(?<![\w.])@([\w.-]+)")
 
 
-class Parcel(NamedTuple):
+class SlackRequest(NamedTuple):
     """A payload to deliver. `kind` is the type of its Socket Mode envelope."""
 
     kind: str
     payload: Payload
 
 
-def command(world: World, user: User, channel: Channel, text: str) -> Parcel:
+def command(world: WorkspaceState, user: User, channel: Channel, text: str) -> SlackRequest:
     """Return a slash command that was typed as `text`, such as `/email help`."""
     name, _space, rest = text.partition(" ")
     payload = {
@@ -57,10 +57,10 @@ def command(world: World, user: User, channel: Channel, text: str) -> Parcel:
     }
     if user.enterprise:
         payload["enterprise_id"] = user.enterprise
-    return Parcel(COMMANDS, payload)
+    return SlackRequest(COMMANDS, payload)
 
 
-def press(world: World, user: User, message: Message, action: Payload) -> Parcel:
+def press(world: WorkspaceState, user: User, message: Message, action: Payload) -> SlackRequest:
     """Return the `block_actions` payload for a button in a message."""
     container = {
         "type": "message",
@@ -78,10 +78,10 @@ def press(world: World, user: User, message: Message, action: Payload) -> Parcel
         "response_url": world.new_response_url(user.id, channel.id),
         "actions": [action],
     }
-    return Parcel(INTERACTIVE, payload)
+    return SlackRequest(INTERACTIVE, payload)
 
 
-def press_in_view(world: World, user: User, view: View, action: Payload) -> Parcel:
+def press_in_view(world: WorkspaceState, user: User, view: View, action: Payload) -> SlackRequest:
     """Return the `block_actions` payload for a button in a modal or a Home tab."""
     in_modal = view.content["type"] == "modal"
     payload = {
@@ -90,21 +90,23 @@ def press_in_view(world: World, user: User, view: View, action: Payload) -> Parc
         "view": views.as_slack(view),
         "actions": [action],
     }
-    return Parcel(INTERACTIVE, payload)
+    return SlackRequest(INTERACTIVE, payload)
 
 
-def submission(world: World, user: User, view: View) -> Parcel:
+def submission(world: WorkspaceState, user: User, view: View) -> SlackRequest:
     """Return the `view_submission` payload for a modal."""
     common = _common(world, user, "view_submission", in_modal=True)
-    return Parcel(INTERACTIVE, {**common, "view": views.as_slack(view)})
+    return SlackRequest(INTERACTIVE, {**common, "view": views.as_slack(view)})
 
 
-def shortcut(world: World, user: User, callback_id: str) -> Parcel:
+def shortcut(world: WorkspaceState, user: User, callback_id: str) -> SlackRequest:
     """Return the payload of a global shortcut."""
-    return Parcel(INTERACTIVE, {**_common(world, user, "shortcut"), "callback_id": callback_id})
+    return SlackRequest(
+        INTERACTIVE, {**_common(world, user, "shortcut"), "callback_id": callback_id}
+    )
 
 
-def event(world: World, inner: Mapping[str, Any]) -> Parcel:
+def event(world: WorkspaceState, inner: Mapping[str, Any]) -> SlackRequest:
     """Return an event in the envelope of the Events API."""
     payload = {
         "team_id": world.team,
@@ -113,10 +115,10 @@ def event(world: World, inner: Mapping[str, Any]) -> Parcel:
         "type": "event_callback",
         "event_id": f"Ev{secrets.token_hex(5).upper()}",
     }
-    return Parcel(EVENTS, payload)
+    return SlackRequest(EVENTS, payload)
 
 
-def _escaped(world: World, text: str) -> str:
+def _escaped(world: WorkspaceState, text: str) -> str:
     """Return a command's text with addresses, hosts and names wrapped, as with `should_escape`."""
     by_name = {user.name: user for user in world.users.values()}
 
@@ -135,7 +137,7 @@ def _escaped(world: World, text: str) -> str:
     )
 
 
-def _common(world: World, user: User, kind: str, *, in_modal: bool = False) -> Payload:
+def _common(world: WorkspaceState, user: User, kind: str, *, in_modal: bool = False) -> Payload:
     return {
         "type": kind,
         "user": {"id": user.id, "username": user.name, "name": user.name, "team_id": user.team},
@@ -154,7 +156,7 @@ FAILED = "dispatch_failed"
 class Transport(Protocol):
     """A way to deliver payloads: HTTP or Socket Mode."""
 
-    def send(self, parcel: Parcel, seconds: float, *, at: float) -> Ack:
+    def send(self, parcel: SlackRequest, seconds: float, *, at: float) -> Ack:
         """Deliver a payload that was signed at `at`, and wait up to `seconds` for the response."""
 
 
@@ -174,11 +176,11 @@ class HttpTransport:
         #: All requests that were sent, so that tests can replay them exactly.
         self.sent: list[Sent] = []
 
-    def send(self, parcel: Parcel, seconds: float, *, at: float) -> Ack:
+    def send(self, parcel: SlackRequest, seconds: float, *, at: float) -> Ack:
         """Deliver a payload that was signed at `at`, and wait for the response."""
         return self.post(self.signed(parcel, at=at), seconds)
 
-    def signed(self, parcel: Parcel, *, at: float, secret: str | None = None) -> Sent:
+    def signed(self, parcel: SlackRequest, *, at: float, secret: str | None = None) -> Sent:
         """Return a request that is signed with a secret, by default with the correct secret."""
         if parcel.kind == EVENTS:
             body, kind = json.dumps(parcel.payload).encode(), "application/json"
@@ -229,15 +231,15 @@ class Delivery:
     seconds: float = 3.0
 
 
-class Postman:
+class RequestSender:
     """Delivers payloads and records the acknowledgements."""
 
-    def __init__(self, world: World, transport: Transport) -> None:
+    def __init__(self, world: WorkspaceState, transport: Transport) -> None:
         self.world = world
         self.transport = transport
         self.options = Delivery()
 
-    def deliver(self, parcel: Parcel) -> Ack:
+    def deliver(self, parcel: SlackRequest) -> Ack:
         """Deliver a payload, and return the acknowledgement of the first copy."""
         self.world.note(f"deliver {parcel.kind}", plain(parcel.payload))
         # Signatures have a resolution of one second, so the copies are signed one second apart.
@@ -247,7 +249,7 @@ class Postman:
             first, *_others = pool.map(lambda at: self._deliver_copy(parcel, at), moments)
             return first
 
-    def _deliver_copy(self, parcel: Parcel, at: float) -> Ack:
+    def _deliver_copy(self, parcel: SlackRequest, at: float) -> Ack:
         ack = self.transport.send(parcel, self.options.seconds, at=at)
         with self.world.changed:
             self.world.acks.append(ack)

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from . import delivery, views, webapi
-from .delivery import Postman
-from .world import Ack, CannotDo, Message, ResponseUrl, User, View, World
+from .delivery import RequestSender
+from .world import Ack, CannotDo, Message, ResponseUrl, User, View, WorkspaceState
 
 
-class Sight(NamedTuple):
+class Screen(NamedTuple):
     """What a person sees of the app, in chronological order.
 
     :param ephemerals: the messages that only this person sees
@@ -29,7 +29,9 @@ class Sight(NamedTuple):
 class Person:
     """A person. Each action waits for the app's acknowledgement, as in Slack's clients."""
 
-    def __init__(self, world: World, postman: Postman, user: User, channel: str) -> None:
+    def __init__(
+        self, world: WorkspaceState, postman: RequestSender, user: User, channel: str
+    ) -> None:
         self._world = world
         self._postman = postman
         self.user = user
@@ -56,14 +58,14 @@ class Person:
             raise CannotDo(f"{self.user.name} has no modal open")
         return view
 
-    def sees(self) -> Sight:
+    def sees(self) -> Screen:
         """Return what the person currently sees of the app."""
         world = self._world
         with world.changed:
             messages = world.messages
             direct = world.direct_channel(self.id).id
             modal = world.modals.get(self.id)
-            return Sight(
+            return Screen(
                 [one for one in messages if one.only_for == self.id],
                 [one for one in messages if one.channel == direct and one.only_for is None],
                 [modal] if modal else [],

@@ -18,9 +18,9 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 from websockets.sync.server import ServerConnection, serve
 
-from .delivery import EVENTS, FAILED, TIMEOUT, Parcel
+from .delivery import EVENTS, FAILED, TIMEOUT, SlackRequest
 from .webapi import Faults
-from .world import Ack, Payload, World, plain
+from .world import Ack, Payload, WorkspaceState, plain
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Envelope:
 class Sockets:
     """The app's connections, and the envelopes that were sent over them."""
 
-    def __init__(self, world: World, faults: Faults) -> None:
+    def __init__(self, world: WorkspaceState, faults: Faults) -> None:
         self._world = world
         self._faults = faults
         self._open: list[ServerConnection] = []
@@ -49,7 +49,7 @@ class Sockets:
         with self._world.changed:
             return len(self._connections)
 
-    def send(self, parcel: Parcel, seconds: float, *, at: float) -> Ack:
+    def send(self, parcel: SlackRequest, seconds: float, *, at: float) -> Ack:
         """Deliver a payload over the next connection, and wait for the acknowledgement."""
         content: Payload = {
             "envelope_id": str(uuid.uuid4()),

@@ -10,7 +10,17 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 
-from .world import Block, CannotDo, Payload, Refused, Scopes, View, World, plain, with_block_ids
+from .world import (
+    Block,
+    CannotDo,
+    Payload,
+    Refused,
+    Scopes,
+    View,
+    WorkspaceState,
+    plain,
+    with_block_ids,
+)
 
 MAX_VIEW_SIZE = 250_000
 OPENED_FROM_MODAL = (
@@ -25,7 +35,7 @@ _STATE = {
 }
 
 
-def open_view(world: World, args: Payload, scopes: Scopes) -> Payload:
+def open_view(world: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
     """Show a new modal, which replaces any open modal."""
     content = _content(world, args, "modal")
     trigger = world.exchange(str(args.get("trigger_id", "")))
@@ -37,7 +47,7 @@ def open_view(world: World, args: Payload, scopes: Scopes) -> Payload:
     return {"view": as_slack(view)}
 
 
-def update_view(world: World, args: Payload, scopes: Scopes) -> Payload:
+def update_view(world: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
     """Replace the content of an open view."""
     views = (*world.modals.values(), *world.homes.values())
     view = next((view for view in views if view.id == args.get("view_id")), None)
@@ -49,7 +59,7 @@ def update_view(world: World, args: Payload, scopes: Scopes) -> Payload:
     return {"view": as_slack(view)}
 
 
-def publish_view(world: World, args: Payload, scopes: Scopes) -> Payload:
+def publish_view(world: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
     """Show a user's Home tab."""
     content = _content(world, args, "home")
     user = str(args.get("user_id", ""))
@@ -60,7 +70,7 @@ def publish_view(world: World, args: Payload, scopes: Scopes) -> Payload:
     return {"view": as_slack(home)}
 
 
-def replace(world: World, view: View, content: Payload) -> None:
+def replace(world: WorkspaceState, view: View, content: Payload) -> None:
     """Replace a view's content. Inputs with the same block and action IDs keep their values."""
     view.content = {**content, "blocks": with_block_ids(content["blocks"])}
     before, view.values = view.values, initial_values(view.blocks)
@@ -72,7 +82,7 @@ def replace(world: World, view: View, content: Payload) -> None:
     world.changed.notify_all()
 
 
-def close(world: World, view: View) -> None:
+def close(world: WorkspaceState, view: View) -> None:
     """Close a modal."""
     if world.modals.get(view.user) is view:
         del world.modals[view.user]
@@ -91,7 +101,7 @@ def as_slack(view: View) -> Payload:
     }
 
 
-def follow(world: World, view: View, body: Payload) -> None:
+def follow(world: WorkspaceState, view: View, body: Payload) -> None:
     """Process the app's response to a submission, and record any problems in it."""
     action = body.get("response_action")
     if action is None:
@@ -108,7 +118,7 @@ def follow(world: World, view: View, body: Payload) -> None:
         world.problems.append(f"response_action {action!r} is unknown")
 
 
-def _content(world: World, args: Payload, kind: str) -> Payload:
+def _content(world: WorkspaceState, args: Payload, kind: str) -> Payload:
     content = args.get("view")
     if not isinstance(content, dict) or content.get("type") != kind or world.wrong_with(content):
         raise Refused("invalid_arguments")

@@ -29,7 +29,7 @@ from .world import (
     Refused,
     ResponseUrl,
     Scopes,
-    World,
+    WorkspaceState,
     plain,
     with_block_ids,
 )
@@ -127,7 +127,7 @@ RESPONSE_URL_USES = 5
 
 
 @contextmanager
-def serving(world: World, faults: Faults) -> Iterator[str]:
+def serving(world: WorkspaceState, faults: Faults) -> Iterator[str]:
     """Serve until the block ends, and yield the URL."""
     with http_server.serving(lambda request: _answer(world, faults, request)) as server:
         try:
@@ -136,7 +136,7 @@ def serving(world: World, faults: Faults) -> Iterator[str]:
             faults.closing.set()
 
 
-def _answer(world: World, faults: Faults, request: Request) -> Reply:
+def _answer(world: WorkspaceState, faults: Faults, request: Request) -> Reply:
     """Respond to a call, or inject a fault."""
     path = urlsplit(request.target).path
     method = path.removeprefix(API) if path.startswith(API) else "response_url"
@@ -150,7 +150,7 @@ def _answer(world: World, faults: Faults, request: Request) -> Reply:
     return _reply(fault.status, fault.body, fault.headers) if fault.status else RESET
 
 
-def _carry_out(world: World, path: str, request: Request) -> Reply:
+def _carry_out(world: WorkspaceState, path: str, request: Request) -> Reply:
     """Execute a call with arguments in a form or in JSON."""
     if request.headers.get("content-type", "").startswith("application/json"):
         args = dict(request.json or {})
@@ -175,11 +175,11 @@ class Method(NamedTuple):
     """A method, with the scope and the token prefix that it needs."""
 
     scope: str
-    work: Callable[[World, Payload, Scopes], Payload]
+    work: Callable[[WorkspaceState, Payload, Scopes], Payload]
     prefix: str = "xoxb-"
 
 
-def call(world: World, name: str, token: str, args: Payload) -> Payload:
+def call(world: WorkspaceState, name: str, token: str, args: Payload) -> Payload:
     """Execute and record a call, and return the response."""
     with world.changed:
         world.note(f"call {name}", plain(args))
@@ -196,7 +196,7 @@ def call(world: World, name: str, token: str, args: Payload) -> Payload:
         return frozen
 
 
-def _work(world: World, name: str, token: str, args: Payload) -> Payload:
+def _work(world: WorkspaceState, name: str, token: str, args: Payload) -> Payload:
     scopes, method = world.tokens.get(token), METHODS.get(name)
     if scopes is None:
         raise Refused("invalid_auth")
@@ -209,13 +209,13 @@ def _work(world: World, name: str, token: str, args: Payload) -> Payload:
     return method.work(world, args, scopes)
 
 
-def _open_connection(world: World, args: Payload, scopes: Scopes) -> Payload:
+def _open_connection(world: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
     ticket = world.fresh_id("ticket-")
     world.tickets.add(ticket)
     return {"url": f"{world.socket_address}/link/?ticket={ticket}&app_id={world.app}"}
 
 
-def _auth_test(world: World, args: Payload, scopes: Scopes) -> Payload:
+def _auth_test(world: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
     return {
         "url": f"https://{world.domain}.slack.com/",
         "team": world.domain,
@@ -227,21 +227,21 @@ def _auth_test(world: World, args: Payload, scopes: Scopes) -> Payload:
     }
 
 
-def _bot_info(world: World, args: Payload, scopes: Scopes) -> Payload:
+def _bot_info(world: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
     if args.get("bot") != world.bot_id:
         raise Refused("bot_not_found")
     bot = {"id": world.bot_id, "app_id": world.app, "user_id": world.bot.id, "deleted": False}
     return {"bot": {**bot, "name": world.bot.name}}
 
 
-def _user_info(world: World, args: Payload, scopes: Scopes) -> Payload:
+def _user_info(world: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
     user = world.users.get(str(args.get("user", "")))
     if user is None:
         raise Refused("user_not_found")
     return {"user": user.as_slack(with_email=EMAIL_SCOPE in scopes)}
 
 
-def _lookup_by_email(world: World, args: Payload, scopes: Scopes) -> Payload:
+def _lookup_by_email(world: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
     wanted = str(args.get("email", "")).lower()
     for user in world.users.values():
         if wanted and not user.deleted and (user.email or "").lower() == wanted:
@@ -249,14 +249,14 @@ def _lookup_by_email(world: World, args: Payload, scopes: Scopes) -> Payload:
     raise Refused("users_not_found")
 
 
-def _usergroup_members(world: World, args: Payload, scopes: Scopes) -> Payload:
+def _usergroup_members(world: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
     members = world.usergroups.get(str(args.get("usergroup", "")))
     if members is None:
         raise Refused("no_such_subteam")
     return {"users": list(members)}
 
 
-def _open_conversation(world: World, args: Payload, scopes: Scopes) -> Payload:
+def _open_conversation(world: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
     user = world.users.get(str(args.get("users", "")))
     if user is None:
         raise Refused("user_not_found")
@@ -265,13 +265,13 @@ def _open_conversation(world: World, args: Payload, scopes: Scopes) -> Payload:
     return {"channel": {"id": world.direct_channel(user.id).id}}
 
 
-def _post_message(world: World, args: Payload, scopes: Scopes) -> Payload:
+def _post_message(world: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
     channel = _writable(world, str(args.get("channel", "")))
     message = world.post(channel.id, *_content(world, args))
     return {"channel": channel.id, "ts": message.ts, "message": message.as_slack()}
 
 
-def _permalink(world: World, args: Payload, scopes: Scopes) -> Payload:
+def _permalink(world: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
     place = (str(args.get("channel", "")), str(args.get("message_ts", "")))
     if place not in [(one.channel, one.ts) for one in world.messages]:
         raise Refused("message_not_found")
@@ -279,7 +279,7 @@ def _permalink(world: World, args: Payload, scopes: Scopes) -> Payload:
     return {"channel": place[0], "permalink": link}
 
 
-def _update_message(world: World, args: Payload, scopes: Scopes) -> Payload:
+def _update_message(world: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
     channel = world.channels.get(str(args.get("channel", "")))
     if channel is None:
         raise Refused("channel_not_found")
@@ -313,7 +313,7 @@ METHODS = {
 }
 
 
-def _writable(world: World, wanted: str) -> Channel:
+def _writable(world: WorkspaceState, wanted: str) -> Channel:
     """Return the channel to post to. A user ID means the conversation with that user."""
     if wanted in world.users:
         return world.direct_channel(wanted)
@@ -325,7 +325,7 @@ def _writable(world: World, wanted: str) -> Channel:
     return channel
 
 
-def _content(world: World, args: Payload) -> tuple[str, list[Payload]]:
+def _content(world: WorkspaceState, args: Payload) -> tuple[str, list[Payload]]:
     text = str(args.get("text") or "")
     blocks = args.get("blocks") or []
     if not text and not blocks:
@@ -337,7 +337,7 @@ def _content(world: World, args: Payload) -> tuple[str, list[Payload]]:
     return text, blocks
 
 
-def respond(world: World, key: str, said: Payload) -> tuple[int, str]:
+def respond(world: WorkspaceState, key: str, said: Payload) -> tuple[int, str]:
     """Execute a request to a response URL, and return the status and body of the response."""
     with world.changed:
         world.note("call response_url", plain(said))
@@ -352,7 +352,7 @@ def respond(world: World, key: str, said: Payload) -> tuple[int, str]:
         return HTTPStatus.OK, "ok"
 
 
-def show(world: World, url: ResponseUrl, said: Payload) -> list[str]:
+def show(world: WorkspaceState, url: ResponseUrl, said: Payload) -> list[str]:
     """Show the app's answer to an interaction, and return the problems in the answer."""
     text, blocks = str(said.get("text") or ""), said.get("blocks") or []
     if wrong := world.wrong_with({"text": text, "blocks": blocks}):

@@ -11,11 +11,11 @@ from datetime import timedelta
 from typing import Any, Self, TypeVar
 
 from . import delivery, sockets, webapi
-from .delivery import Delivery, HttpTransport, Postman, Transport
+from .delivery import Delivery, HttpTransport, RequestSender, Transport
 from .person import Person
 from .sockets import Sockets
 from .webapi import Faults
-from .world import PATIENCE, Ack, Call, Channel, Clock, Message, User, World, now
+from .world import PATIENCE, Ack, Call, Channel, Clock, Message, User, WorkspaceState, now
 
 T = TypeVar("T")
 
@@ -24,14 +24,14 @@ class Workspace:
     """A workspace with its people and faults. `clock` returns times with a time zone."""
 
     def __init__(self, *, clock: Clock = now) -> None:
-        self.world = World(clock)
+        self.world = WorkspaceState(clock)
         self.base_url = ""
         self.bot_token, self.app_token = self.world.bot_token, self.world.app_token
         #: The secret that signs deliveries over HTTP.
         self.signing_secret = self.world.signing_secret
         self.faults = Faults()
         self.sockets = Sockets(self.world, self.faults)
-        self._postman = Postman(self.world, self.sockets)
+        self._postman = RequestSender(self.world, self.sockets)
         self._ending = ExitStack()
         self._general = self.channel("general")
 

@@ -203,7 +203,7 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-class World:
+class WorkspaceState:
     """The state of a workspace. Hold `changed` to read or write it."""
 
     def __init__(self, clock: Clock = now) -> None:

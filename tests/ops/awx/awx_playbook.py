@@ -45,7 +45,7 @@ ALL: Mapping[str, Any] = {
 
 
 @dataclass
-class Stage:
+class AwxProject:
     """A fake AWX controller, and a directory for the playbook's runs.
 
     :param outputs: the output of each run
@@ -85,8 +85,8 @@ class Stage:
 
 
 @contextmanager
-def staged(folder: Path) -> Iterator[Stage]:
+def awx_project(folder: Path) -> Iterator[AwxProject]:
     """Provide a stage whose controller knows the project's repository."""
     with running_controller() as controller:
         controller.playbooks[PROJECT] = WRAPPERS
-        yield Stage(controller, folder)
+        yield AwxProject(controller, folder)

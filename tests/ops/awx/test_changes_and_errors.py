@@ -18,8 +18,8 @@ from ansible_collections.postroom.email.tests.ops.awx.awx_playbook import (
     PROJECT,
     SECRETS,
     WRAPPERS,
-    Stage,
-    staged,
+    AwxProject,
+    awx_project,
 )
 from ansible_collections.postroom.email.tests.ops.runner.job import Account, job_of, run_job
 from ansible_collections.postroom.email.tests.support import repository
@@ -69,13 +69,13 @@ ADMIN = {
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
+def stage(tmp_path: Path) -> Iterator[AwxProject]:
     """Provide a stage with an empty controller."""
-    with staged(tmp_path) as stage:
+    with awx_project(tmp_path) as stage:
         yield stage
 
 
-def test_a_second_run_repairs_manual_changes(stage: Stage) -> None:
+def test_a_second_run_repairs_manual_changes(stage: AwxProject) -> None:
     """A second run reverts manual changes and applies new variables, but changes nothing else."""
     controller = stage.controller
     vault = stage.vault()
@@ -117,7 +117,7 @@ def test_a_second_run_repairs_manual_changes(stage: Stage) -> None:
     }
 
 
-def test_settings_that_are_removed_are_removed_in_awx(stage: Stage) -> None:
+def test_settings_that_are_removed_are_removed_in_awx(stage: AwxProject) -> None:
     """A setting that is removed from the variables is removed in AWX, as --diff shows."""
     controller = stage.controller
     git = {"awx_project_branch": "main", "awx_project_credential": "Vault"}
@@ -159,7 +159,7 @@ def test_settings_that_are_removed_are_removed_in_awx(stage: Stage) -> None:
     assert stage.play({**bare, "awx_project_branch": "fixed"}, "--check").status == 0
 
 
-def test_approvers_and_the_helpdesk_get_their_roles(stage: Stage) -> None:
+def test_approvers_and_the_helpdesk_get_their_roles(stage: AwxProject) -> None:
     """Approvers and the helpdesk get their roles, and `awx_state: absent` removes the objects."""
     controller = stage.controller
     dana = controller.add("users", {"username": "dana", "is_superuser": False, "password": "d"})
@@ -216,7 +216,7 @@ def test_approvers_and_the_helpdesk_get_their_roles(stage: Stage) -> None:
     assert stage.play(absent).recap.changed == 0
 
 
-def test_few_variables_create_few_objects(stage: Stage) -> None:
+def test_few_variables_create_few_objects(stage: AwxProject) -> None:
     """Only the objects that the variables name are created, and a refused schedule is explained."""
     controller = stage.controller
     controller.playbooks["mail"] = WRAPPERS
@@ -258,7 +258,7 @@ def test_few_variables_create_few_objects(stage: Stage) -> None:
     assert f'{daily}\\": INTERVAL required in rrule: ' in refused.output
 
 
-def test_a_job_sets_awx_up(stage: Stage, tmp_path: Path) -> None:
+def test_a_job_sets_awx_up(stage: AwxProject, tmp_path: Path) -> None:
     """The playbook can run as an AWX job, with its account from a credential."""
     account = Account(
         "https://mail.example.net", "t0ken/of+the-job-Vu72", {"a@b.example": PASSWORD}
@@ -277,7 +277,7 @@ def test_a_job_sets_awx_up(stage: Stage, tmp_path: Path) -> None:
     assert kept["inputs"]["api_token"] == account.token
 
 
-def test_the_guide_works(tmp_path: Path, stage: Stage) -> None:
+def test_the_guide_works(tmp_path: Path, stage: AwxProject) -> None:
     """The guide's commands create all templates and then change one schedule."""
     folder = tmp_path / "desk"
     folder.mkdir()
@@ -351,7 +351,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str], str]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_wrong_variable_is_refused(stage: Stage, case: str) -> None:
+def test_a_wrong_variable_is_refused(stage: AwxProject, case: str) -> None:
     """A message without secrets names the invalid variable, and AWX receives no write."""
     variables, environment, words = CASES[case]
     run = stage.play({**VALID, **variables}, **environment)
@@ -361,7 +361,7 @@ def test_a_wrong_variable_is_refused(stage: Stage, case: str) -> None:
     assert stage.controller.written == []
 
 
-def test_the_user_of_another_tenant_is_refused(stage: Stage) -> None:
+def test_the_user_of_another_tenant_is_refused(stage: AwxProject) -> None:
     """Another tenant's bot user is refused, because organizations share user names."""
     theirs = {"username": "postroom-bot", "password": "of-the-first", "is_superuser": False}
     user = stage.controller.add("users", theirs)

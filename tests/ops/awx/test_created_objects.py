@@ -24,8 +24,8 @@ from ansible_collections.postroom.email.tests.ops.awx.awx_playbook import (
     ALL,
     PASSWORD,
     SECRETS,
-    Stage,
-    staged,
+    AwxProject,
+    awx_project,
 )
 from ansible_collections.postroom.email.tests.support import repository
 from ansible_collections.postroom.email.tests.support.playbooks import Run
@@ -52,7 +52,7 @@ class Runs:
     :param written: the number of writes that the controller had received after each run
     """
 
-    stage: Stage
+    stage: AwxProject
     predicted: Run
     first: Run
     second: Run
@@ -63,7 +63,7 @@ class Runs:
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runs]:
     """Run the playbook in check mode, twice for real, and in check mode again."""
-    with staged(tmp_path_factory.mktemp("awx")) as stage:
+    with awx_project(tmp_path_factory.mktemp("awx")) as stage:
         written: list[int] = []
 
         def play(*options: str) -> Run:

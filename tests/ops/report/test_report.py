@@ -25,7 +25,10 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_set
 from ansible_collections.postroom.email.tests.support import repository
 from ansible_collections.postroom.email.tests.support.bind import running
 from ansible_collections.postroom.email.tests.support.browser import browser
-from ansible_collections.postroom.email.tests.support.collection_playbooks import Desk, words
+from ansible_collections.postroom.email.tests.support.collection_playbooks import (
+    PlaybookRunner,
+    output_text,
+)
 from ansible_collections.postroom.email.tests.support.fixtures import direct, service
 from ansible_collections.postroom.email.tests.support.playbooks import Run
 from ansible_collections.postroom.email.tests.support.recording_proxy import Recorder
@@ -57,7 +60,7 @@ MERGED = "v=spf1 mx include:spf.postroom.test -all"
 
 
 @dataclass
-class Stage:
+class ReportRun:
     """The tenant, its required records, and the run that wrote the report.
 
     :param queried: the variables with the name server and the resolver
@@ -65,7 +68,7 @@ class Stage:
     """
 
     recorder: Recorder
-    desk: Desk
+    runner: PlaybookRunner
     queried: dict[str, list[str]]
     wanted: dict[str, tuple[str, str]]
 
@@ -78,7 +81,7 @@ class Stage:
 @pytest.fixture(scope="module")
 def stage(
     service: RunningService, recorder: Recorder, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Stage]:
+) -> Iterator[ReportRun]:
     """Set up the tenant, a name server and a resolver."""
     folder = tmp_path_factory.mktemp("stage")
     wanted: dict[str, tuple[str, str]] = {}
@@ -104,13 +107,13 @@ def stage(
     )
     with running(folder, zones) as bind, running(folder, resolved) as resolver:
         queried = {"dns_nameservers": [str(bind)], "dns_resolvers": [str(resolver)]}
-        desk = Desk(folder, recorder.url, service.token)
-        desk.save("tenant.yml", DEFINITION)
-        yield Stage(recorder, desk, queried, wanted)
+        runner = PlaybookRunner(folder, recorder.url, service.token)
+        runner.save("tenant.yml", DEFINITION)
+        yield ReportRun(recorder, runner, queried, wanted)
 
 
 @pytest.fixture(scope="module")
-def run(stage: Stage, service: RunningService) -> Run:
+def run(stage: ReportRun, service: RunningService) -> Run:
     """Write the report with the tenant's definition and all secrets."""
     secrets = {"vault_mail_token": service.token, "vault_mail_passwords": PASSWORDS}
     files = {"mail_definition_files": "tenant.yml"}
@@ -120,7 +123,7 @@ def run(stage: Stage, service: RunningService) -> Run:
 
 
 @pytest.fixture(scope="module")
-def written(stage: Stage, run: Run) -> Path:
+def written(stage: ReportRun, run: Run) -> Path:
     """Provide the path of the report."""
     return stage.desk.folder / "report.html"
 
@@ -143,7 +146,7 @@ def records(page: Page, domain: str) -> list[str]:
     return texts(page, f"details:has(> summary h3:text-is('{domain}')) .record")
 
 
-def test_a_second_run_changes_nothing(stage: Stage, written: Path) -> None:
+def test_a_second_run_changes_nothing(stage: ReportRun, written: Path) -> None:
     """A second run changes neither the tenant nor the report, which only its owner can read."""
     before = written.read_bytes()
     with stage.recorder.forbidding_writes():
@@ -153,14 +156,14 @@ def test_a_second_run_changes_nothing(stage: Stage, written: Path) -> None:
     assert written.stat().st_mode & 0o777 == 0o600
 
 
-def test_check_mode_writes_nothing(stage: Stage) -> None:
+def test_check_mode_writes_nothing(stage: ReportRun) -> None:
     """Check mode predicts the change, and without a report file the playbook fails."""
     run = stage.report("unwritten.html", "--check", mail_verify_dns=False)
     assert (run.status, run.recap.changed) == (0, 1), run.output
     assert not (stage.desk.folder / "unwritten.html").exists()
     refused = stage.desk.play("report", mail_report_file="")
     assert refused.status == 2
-    assert "mail_report_file" in words(refused)
+    assert "mail_report_file" in output_text(refused)
 
 
 def test_no_secret_leaks(written: Path, run: Run, service: RunningService) -> None:
@@ -170,7 +173,7 @@ def test_no_secret_leaks(written: Path, run: Run, service: RunningService) -> No
     assert leaks([service.token, *PASSWORDS.values()], [written, output]) == []
 
 
-def test_figures_and_stages(page: Page, stage: Stage) -> None:
+def test_figures_and_stages(page: Page, stage: ReportRun) -> None:
     """The page shows totals, the service, the date, and each domain's stage and counts."""
     # The numbers of domains, records to fix, mailboxes, aliases, forwarders and differences.
     assert texts(page, ".figures dd") == ["5", "5", "3", "4", "1", "5"]
@@ -184,7 +187,7 @@ def test_figures_and_stages(page: Page, stage: Stage) -> None:
     ]
 
 
-def test_a_record_to_fix_has_the_value_to_paste(page: Page, stage: Stage) -> None:
+def test_a_record_to_fix_has_the_value_to_paste(page: Page, stage: ReportRun) -> None:
     """A record to fix is shown with the value to publish, merged with the current SPF record."""
     spf, dkim = stage.wanted["created.example"]
     mx_text, spf_text, dkim_text = records(page, "created.example")
@@ -197,7 +200,7 @@ def test_a_record_to_fix_has_the_value_to_paste(page: Page, stage: Stage) -> Non
     assert f'"{dkim[:255]}" "{dkim[255:]}"' in dkim_text
 
 
-def test_a_record_without_a_remedy_has_nothing_to_paste(page: Page, stage: Stage) -> None:
+def test_a_record_without_a_remedy_has_nothing_to_paste(page: Page, stage: ReportRun) -> None:
     """A record that needs the owner's decision has no value to paste, and all text is escaped."""
     spf_text, dkim_text, mx_text = records(page, "torn.example")
     assert "2 SPF records" in spf_text
@@ -242,8 +245,8 @@ def test_an_empty_tenant_has_a_report(
     service: RunningService, browser: Browser, tmp_path: Path
 ) -> None:
     """The report on an empty tenant shows totals of 0, and compares nothing."""
-    desk = Desk(tmp_path, service.url, service.new_token("empty"))
-    run = desk.play("report", mail_report_file="empty.html", mail_report_date=DATE)
+    runner = PlaybookRunner(tmp_path, service.url, service.new_token("empty"))
+    run = runner.play("report", mail_report_file="empty.html", mail_report_date=DATE)
     assert (run.status, run.recap.changed) == (0, 1), run.output
     with browser.new_page() as page:
         page.goto((tmp_path / "empty.html").as_uri())
@@ -252,7 +255,7 @@ def test_an_empty_tenant_has_a_report(
 
 @pytest.mark.parametrize("has_library", [True, False])
 def test_without_queries(
-    stage: Stage,
+    stage: ReportRun,
     service: RunningService,
     browser: Browser,
     tmp_path: Path,
@@ -264,9 +267,9 @@ def test_without_queries(
         (tmp_path / "dns").mkdir()
         (tmp_path / "dns" / "__init__.py").write_text("raise ImportError")
         monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    desk = Desk(tmp_path, stage.recorder.url, service.token)
+    runner = PlaybookRunner(tmp_path, stage.recorder.url, service.token)
     verify = "false" if has_library else "true"
-    run = desk.play(
+    run = runner.play(
         "report", mail_report_file="blind.html", mail_verify_dns=verify, mail_file_mode="0644"
     )
     assert (run.status, run.recap.changed) == (0, 1), run.output

@@ -16,14 +16,14 @@ import pytest
 import yaml
 
 from ansible_collections.postroom.email.tests.fakes.nameserver.behaviors import refused
-from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
+from ansible_collections.postroom.email.tests.fakes.nameserver.server import fake_nameserver
 from ansible_collections.postroom.email.tests.ops.runner.job import Account, Job, run_job
 from ansible_collections.postroom.email.tests.support import playbooks, repository
 from ansible_collections.postroom.email.tests.support.fixtures import direct, service
-from ansible_collections.postroom.email.tests.support.tenant import Site
-from ansible_collections.postroom.email.tests.support.tenant_fixtures import recorder, site
+from ansible_collections.postroom.email.tests.support.tenant import RecordedTenant
+from ansible_collections.postroom.email.tests.support.tenant_fixtures import recorder, tenant
 
-__all__ = ["direct", "recorder", "service", "site"]
+__all__ = ["direct", "recorder", "service", "tenant"]
 
 PASSWORDS: Mapping[str, str | list[str]] = {
     "alice@example.com": "Zx9#kPq!secret-ALPHA-7731-wvut",
@@ -120,19 +120,19 @@ LEAK = """
 """
 
 
-def fill(site: Site, case: Case) -> None:
+def fill(tenant: RecordedTenant, case: Case) -> None:
     """Create the objects that the project declares, except for objects that the case omits."""
-    site.create("example.com", "bob@example.com")
-    site.create("alice@example.com", emails=["alice@example.com", "sales@example.com"])
-    site.create("team@example.com", members=["alice@example.com", "bob@example.com"])
+    tenant.create("example.com", "bob@example.com")
+    tenant.create("alice@example.com", emails=["alice@example.com", "sales@example.com"])
+    tenant.create("team@example.com", members=["alice@example.com", "bob@example.com"])
     for name in case.missing:
-        site.delete(name)
+        tenant.delete(name)
 
 
 @pytest.fixture(scope="module")
 def nameserver() -> Iterator[str]:
     """Run a name server that refuses every query."""
-    with misbehaving({("*", "*"): refused}) as server:
+    with fake_nameserver({("*", "*"): refused}) as server:
         yield str(server)
 
 
@@ -142,14 +142,16 @@ def test_every_playbook_has_a_job() -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_playbook_runs_twice(name: str, tmp_path: Path, site: Site, nameserver: str) -> None:
+def test_a_playbook_runs_twice(
+    name: str, tmp_path: Path, tenant: RecordedTenant, nameserver: str
+) -> None:
     """A second job of a repeatable playbook changes nothing, and no job reveals a secret.
 
     Unanswered survey questions are empty strings in the first job and null in the second.
     """
     case = CASES[name]
-    fill(site, case)
-    account = Account(site.url, site.token, case.passwords)
+    fill(tenant, case)
+    account = Account(tenant.url, tenant.token, case.passwords)
     arguments = repository.read_yaml(f"playbooks/arguments/{name}.yml")
     optional = [
         question
@@ -167,72 +169,72 @@ def test_a_playbook_runs_twice(name: str, tmp_path: Path, site: Site, nameserver
     assert (first.status, first.changed) == ("successful", case.changed), first.output
     assert again.status == "successful", again.output
     assert not arguments["repeatable"] or again.changed == 0, again.output
-    assert not arguments.get("reads_only") or site.recorder.take_writes() == []
+    assert not arguments.get("reads_only") or tenant.recorder.take_writes() == []
     for ended in jobs:
         assert ended.leaks(account, *case.secrets) == []
         assert not case.writes or (ended.project / case.writes).is_file()
 
 
-def test_a_failed_job_shows_no_secret(tmp_path: Path, site: Site) -> None:
+def test_a_failed_job_shows_no_secret(tmp_path: Path, tenant: RecordedTenant) -> None:
     """A failed job reveals neither the token nor a password."""
     case = CASES["onboard_mailbox"]
-    account = Account(site.url, "wrong-token-ECHO-8842-qwpo", PASSWORDS)
+    account = Account(tenant.url, "wrong-token-ECHO-8842-qwpo", PASSWORDS)
     ended = run_job(tmp_path / "job", account, Job("onboard_mailbox.yml", case.variables))
     assert ended.status == "failed"
     assert "status 401" in ended.failures
     assert ended.leaks(account, *case.secrets) == []
 
 
-def test_a_leak_is_found(tmp_path: Path, site: Site) -> None:
+def test_a_leak_is_found(tmp_path: Path, tenant: RecordedTenant) -> None:
     """As a control, a printed token and passwords in loop items are found."""
-    account = Account(site.url, site.token, PASSWORDS)
+    account = Account(tenant.url, tenant.token, PASSWORDS)
     ended = run_job(tmp_path / "job", account, Job("leak.yml", files={"leak.yml": LEAK}))
     found = ended.leaks(account)
     for place in ("/stdout: ", "/job_events/", "/stream: ", "/console: "):
-        assert any(place in line and site.token in line for line in found), place
+        assert any(place in line and tenant.token in line for line in found), place
     for secret in ("secret-ALPHA-7731", "secret-BRAVO-5519", "secret-CHARLIE-2207"):
         assert any("/job_events/" in line and secret in line for line in found), secret
 
 
 def test_a_job_runs_on_a_slice_of_the_inventory(
-    tmp_path: Path, site: Site, nameserver: str
+    tmp_path: Path, tenant: RecordedTenant, nameserver: str
 ) -> None:
     """mail_hosts selects domains from the project's inventory source."""
-    site.create("one.example", "two.example", "three.test")
+    tenant.create("one.example", "two.example", "three.test")
     variables = {"mail_hosts": "*.example", "dns_nameservers": [nameserver]}
-    account = Account(site.url, site.token)
+    account = Account(tenant.url, tenant.token)
     job = Job("onboard_domain.yml", variables, inventory="source")
     ended = run_job(tmp_path / "job", account, job)
     assert (ended.status, ended.changed) == ("successful", 0), ended.output
     assert ended.hosts == {"one.example", "two.example"}
 
 
-def test_a_workflow_applies_the_reviewed_plan(tmp_path: Path, site: Site) -> None:
+def test_a_workflow_applies_the_reviewed_plan(tmp_path: Path, tenant: RecordedTenant) -> None:
     """The review passes its plan to the next node, which applies only that plan."""
     case = CASES["converge"]
-    fill(site, case)
-    account = Account(site.url, site.token, case.passwords)
-    with site.recorder.forbidding_writes():
+    fill(tenant, case)
+    account = Account(tenant.url, tenant.token, case.passwords)
+    with tenant.recorder.forbidding_writes():
         review = run_job(
             tmp_path / "review", account, Job("converge.yml", case.variables, check=True)
         )
     assert (review.status, list(review.artifacts)) == ("successful", ["mail_expected_plan"])
-    before = site.listing()
+    before = tenant.listing()
     required = {**case.variables, "mail_plan_needed": True}
     without = run_job(tmp_path / "without", account, Job("converge.yml", required))
     assert without.status == "failed"
     assert "mail_expected_plan is required" in without.failures
-    assert site.listing() == before
+    assert tenant.listing() == before
     planned = Job("converge.yml", {**required, **review.artifacts})
-    site.delete("team@example.com")
+    tenant.delete("team@example.com")
     outdated = run_job(tmp_path / "outdated", account, planned)
     assert outdated.status == "failed"
     assert "not the expected plan" in outdated.failures
     assert outdated.artifacts == {}
-    site.create("team@example.com", members=["alice@example.com", "bob@example.com"])
+    tenant.create("team@example.com", members=["alice@example.com", "bob@example.com"])
     applied = run_job(tmp_path / "apply", account, planned)
     assert (applied.status, applied.changed) == ("successful", 1), applied.output
-    assert site.listing().keys() == before.keys() | {"bob@example.com"}
+    assert tenant.listing().keys() == before.keys() | {"bob@example.com"}
 
 
 FOLDER = repository.ROOT / "extensions" / "ee"

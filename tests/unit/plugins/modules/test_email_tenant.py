@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.postroom.email.plugins.modules import email_tenant
 from ansible_collections.postroom.email.tests.fakes.mail_api.in_memory_service import (
-    QuirkyService,
+    InMemoryService,
     domain,
     mailbox,
 )
@@ -25,9 +25,9 @@ SECRET = "correct-horse/battery#staple"
 ANN, BOB = "ann@one.example", "bob@one.example"
 
 
-def inhabited() -> QuirkyService:
+def inhabited() -> InMemoryService:
     """Return a service with two domains and three mailboxes."""
-    return QuirkyService(
+    return InMemoryService(
         None,
         domain("one.example"),
         domain("two.example"),

@@ -18,7 +18,7 @@ import pytest
 
 from ansible_collections.postroom.email.plugins.modules import email_mailbox, email_tenant
 from ansible_collections.postroom.email.tests.fakes.mail_api.in_memory_service import (
-    QuirkyService,
+    InMemoryService,
     domain,
     mailbox,
 )
@@ -132,7 +132,7 @@ def patches(server: ScriptedServer) -> dict[str, dict[str, Any]]:
 def test_the_first_password_decides(works: bool, imap: ImapServer, serve: Serve, run: Run) -> None:
     """The first password is tried once per mailbox, and after a failed login all are set."""
     imap.verdict = lambda name: YES if works else NO
-    server = serve(QuirkyService(None, domain("example.com"), mailbox(ANN)))
+    server = serve(InMemoryService(None, domain("example.com"), mailbox(ANN)))
     options = {"name": ANN, "aliases": ["a@example.com"]}
     predicted = run(server, check=True, **options)
     assert server.writes == []
@@ -165,7 +165,7 @@ def test_only_a_refused_password_is_a_no(
     """Only a refused login shows that a password is wrong, and any other response is an error."""
     options, answer, word = UNDECIDED[number]
     imap.verdict = lambda name: answer
-    server = serve(QuirkyService(None, domain("example.com"), mailbox(ANN)))
+    server = serve(InMemoryService(None, domain("example.com"), mailbox(ANN)))
     new = [ANN, "new@example.com"]
     tenant = {"mailboxes": new, "passwords": dict.fromkeys(new, PASSWORD)}
     for module in ({"name": ANN}, tenant):
@@ -178,7 +178,7 @@ def test_only_a_refused_password_is_a_no(
 
 def test_a_silent_server_is_an_error(serve: Serve, run: Run) -> None:
     """If a server never responds, the task fails when its timeout ends."""
-    server = serve(QuirkyService(None, domain("example.com"), mailbox(ANN)))
+    server = serve(InMemoryService(None, domain("example.com"), mailbox(ANN)))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         result = run(server, name=ANN, imap_port=listener.getsockname()[1], timeout=2)
     assert (result["failure"]["code"], server.writes) == ("probe_failed", [])
@@ -193,7 +193,7 @@ def test_three_refusals_in_a_row_end_the_probing(
     more = ["bare@example.com", "new@example.com"]
     imap.verdict = lambda name: YES if answers[names.index(name)] == "Y" else NO
     rows = [mailbox(name) for name in [*names, more[0]]]
-    server = serve(QuirkyService(None, domain("example.com"), *rows))
+    server = serve(InMemoryService(None, domain("example.com"), *rows))
     passwords = {name: [PASSWORD, SECOND] for name in [*names, "new@example.com"]}
     options = {"mailboxes": [*names, *more], "passwords": passwords}
     predicted = run(server, check=True, **options)
@@ -213,7 +213,7 @@ def test_three_refusals_in_a_row_end_the_probing(
 def test_a_plan_that_is_refused_is_not_probed(imap: ImapServer, serve: Serve, run: Run) -> None:
     """No login is tried for a refused plan, a new mailbox or a mailbox without passwords."""
     bob = mailbox("bob@example.com", "b@example.com")
-    server = serve(QuirkyService(None, domain("example.com"), mailbox(ANN), bob))
+    server = serve(InMemoryService(None, domain("example.com"), mailbox(ANN), bob))
     taken = {"name": ANN, "aliases": ["b@example.com"]}
     none: dict[str, Any] = {"name": ANN, "passwords": []}
     bad = [taken, none, {"name": ANN, "imap_port": 65536}]
@@ -225,7 +225,7 @@ def test_a_plan_that_is_refused_is_not_probed(imap: ImapServer, serve: Serve, ru
 
 def test_a_missing_mx_record_is_an_error(serve: Serve, run: Run) -> None:
     """If there is no MX record, the message names the option to set."""
-    service = QuirkyService(None, domain("example.com"), mailbox(ANN))
+    service = InMemoryService(None, domain("example.com"), mailbox(ANN))
     records = {"mx": [{"host": "@", "value": ".", "priority": 0}], "txt": []}
 
     def answer(request: Request) -> Reply:

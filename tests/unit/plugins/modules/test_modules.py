@@ -22,8 +22,8 @@ from ansible_collections.postroom.email.plugins.modules import (
     email_mailbox,
 )
 from ansible_collections.postroom.email.tests.fakes.mail_api.in_memory_service import (
+    InMemoryService,
     Quirks,
-    QuirkyService,
     domain,
     forwarder,
     mailbox,
@@ -73,9 +73,9 @@ def run(server: ScriptedServer, module: str, arguments: Arguments, **mode: bool)
     return run_module(MAIN[module], {**connection, **arguments}, **mode)
 
 
-def service_of(*principals: Arguments) -> QuirkyService:
+def service_of(*principals: Arguments) -> InMemoryService:
     """Return a service with copies of these principals."""
-    return QuirkyService(None, *({**principal} for principal in principals))
+    return InMemoryService(None, *({**principal} for principal in principals))
 
 
 @pytest.mark.parametrize("case", CHANGES)
@@ -195,7 +195,7 @@ BAD: list[tuple[str, Arguments, str]] = [
 def test_a_failure_after_the_write_is_a_change(serve: Serve) -> None:
     """A failure after the write is reported as a change."""
     quirks = Quirks(create_answers_id=True, envelope=True)
-    service = QuirkyService(quirks, domain("example.com"))
+    service = InMemoryService(quirks, domain("example.com"))
     service.disturb("GET", problem(500), skip=2, times=9)
     result = run(serve(service), "mailbox", {"name": "a@example.com", "passwords": [PASSWORD]})
     assert (result["failed"], result["changed"]) == (True, True)
@@ -259,7 +259,7 @@ BOTH: dict[str, Any] = {
 
 def info(serve: Serve, *more: dict[str, Any], **options: Any) -> dict[str, Any]:
     """Return the result of email_info on a tenant, with additional principals."""
-    service = QuirkyService(None, *({**principal} for principal in (*PRINCIPALS, *more)))
+    service = InMemoryService(None, *({**principal} for principal in (*PRINCIPALS, *more)))
     connection = {"api_url": serve(service).url, "api_token": TOKEN}
     result = run_module(email_info.main, {**connection, **options})
     assert not result["failed"], result
@@ -342,7 +342,7 @@ def test_invalid_options_send_no_request(row: int, serve: Serve) -> None:
 
 def test_a_domain_that_is_not_registered(serve: Serve) -> None:
     """An unregistered domain is an error, or a warning in check mode or when withdrawing."""
-    server = serve(QuirkyService(Quirks()))
+    server = serve(InMemoryService(Quirks()))
     refused = "example.com is not registered in this tenant. Register it first."
     for state in ("retrieved", "verified", "present"):
         assert records(server, **{**PRESENT, "state": state})["msg"] == refused
@@ -359,12 +359,12 @@ def test_a_domain_that_is_not_registered(serve: Serve) -> None:
 
 def test_nothing_to_wait_for_is_a_warning(serve: Serve) -> None:
     """The `wait` option causes a warning with states that do not wait."""
-    server = serve(QuirkyService(Quirks(), domain("example.com")))
+    server = serve(InMemoryService(Quirks(), domain("example.com")))
     common: dict[str, Any] = {**TSIG, "nameservers": ["192.0.2.1"], "wait_timeout": 5}
     said = "wait has no effect with state retrieved. Use it with verified or present."
     assert said in str(records(server, wait=True, **common)["warnings"])
     assert not records(server, **common).get("warnings")
-    empty = serve(QuirkyService(Quirks()))
+    empty = serve(InMemoryService(Quirks()))
     gone = records(empty, **{**ABSENT, "wait": True})
     assert "wait has no effect with state absent." in str(gone["warnings"])
 
@@ -381,7 +381,7 @@ def _without_dnspython(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_without_dnspython")
 def test_retrieving_does_without_dnspython(serve: Serve) -> None:
     """The `retrieved` state works without dnspython."""
-    server = serve(QuirkyService(Quirks(), domain("example.com")))
+    server = serve(InMemoryService(Quirks(), domain("example.com")))
     assert records(server)["records"]
     asking = tuple(f"{PACKAGE}_api.dns.{name}" for name in ("query", "resolver", "update"))
     assert not any(name.startswith(asking) for name in sys.modules)
@@ -391,7 +391,7 @@ def test_retrieving_does_without_dnspython(serve: Serve) -> None:
 @pytest.mark.parametrize("state", ["verified", "present", "absent"])
 def test_missing_dnspython_is_named(state: str, serve: Serve) -> None:
     """If dnspython is missing, Ansible's own message is reported before any query."""
-    server = serve(QuirkyService(Quirks(), domain("example.com")))
+    server = serve(InMemoryService(Quirks(), domain("example.com")))
     result = records(server, state=state)
     assert "Failed to import the required Python library (dnspython)" in result["msg"]
     assert server.requests == []

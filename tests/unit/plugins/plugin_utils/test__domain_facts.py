@@ -23,14 +23,14 @@ from ansible_collections.postroom.email.plugins.plugin_utils._domain_facts impor
     is_gathered,
 )
 from ansible_collections.postroom.email.tests.fakes.mail_api.in_memory_service import (
-    QuirkyService,
+    InMemoryService,
     domain,
     forwarder,
     mailbox,
 )
 from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import problem
 from ansible_collections.postroom.email.tests.fakes.nameserver.behaviors import answer, refused
-from ansible_collections.postroom.email.tests.fakes.nameserver.server import misbehaving
+from ansible_collections.postroom.email.tests.fakes.nameserver.server import fake_nameserver
 from ansible_collections.postroom.email.tests.support.clients import TOKEN, Connect, Serve
 
 pytestmark = pytest.mark.matrix
@@ -57,9 +57,9 @@ def options(**some: Any) -> dict[str, Any]:
     return {**usual, **some}
 
 
-def tenant() -> QuirkyService:
+def tenant() -> InMemoryService:
     """Return a tenant with three domains, one of which is empty."""
-    return QuirkyService(
+    return InMemoryService(
         None,
         domain("one.example"),
         domain("xn--bcher-kva.example"),
@@ -107,24 +107,26 @@ def test_an_unknown_name_is_warned_of(serve: Serve, connect: Connect) -> None:
 @pytest.mark.parametrize("odd", ["{{ 7 * 7 }}.example", "a b.example"])
 def test_an_invalid_domain_name_is_no_host(odd: str, serve: Serve, connect: Connect) -> None:
     """An invalid domain name is skipped with a warning, because Ansible might misinterpret it."""
-    found = gather(connect(serve(QuirkyService(None, domain("a.example"), domain(odd)))), options())
+    found = gather(
+        connect(serve(InMemoryService(None, domain("a.example"), domain(odd)))), options()
+    )
     assert list(found.domains) == ["a.example"]
     assert found.warnings[0].startswith(repr(odd))
 
 
 def test_the_stage_is_what_name_servers_say(serve: Serve, connect: Connect) -> None:
     """Only selected domains are queried, and their stages are what the name servers show."""
-    service = QuirkyService(
+    service = InMemoryService(
         None, *map(domain, ("new.example", "old.example", "shy.example", "x.y"))
     )
-    habits = {
+    behaviors = {
         ("old.example", "MX"): MX,
         ("old.example", "TXT"): SPF,
         ("shy.example", "*"): refused,
         ("*", "*"): answer("20 mx.elsewhere.example."),
     }
     server = serve(service)
-    with misbehaving(habits) as nameserver:
+    with fake_nameserver(behaviors) as nameserver:
         wanted = options(stage=True, nameservers=[str(nameserver)], exclude=["x.y"])
         domains = gather(connect(server), wanted).domains
     assert {name: facts["email_stage"] for name, facts in domains.items()} == {
@@ -141,7 +143,7 @@ def test_the_stage_is_what_name_servers_say(serve: Serve, connect: Connect) -> N
 
 def test_stages_have_one_deadline(serve: Serve, connect: Connect) -> None:
     """After the deadline, no domain is looked up, and one warning names the reason."""
-    service = QuirkyService(None, *(domain(f"d{number}.example") for number in range(40)))
+    service = InMemoryService(None, *(domain(f"d{number}.example") for number in range(40)))
     server = serve(service)
     found = gather(connect(server), options(stage=True, stage_timeout=0))
     assert len(server.lines) == 1
@@ -153,9 +155,9 @@ def test_stages_have_one_deadline(serve: Serve, connect: Connect) -> None:
 
 def test_what_is_deleted_meanwhile_is_no_host(serve: Serve, connect: Connect) -> None:
     """A domain that is deleted while the inventory is being read is left out with a warning."""
-    service = QuirkyService(None, *map(domain, ("a.example", "b.example")))
+    service = InMemoryService(None, *map(domain, ("a.example", "b.example")))
     service.meddle("GET", lambda: service.principals.pop("b.example"))
-    with misbehaving({("*", "*"): refused}) as nameserver:
+    with fake_nameserver({("*", "*"): refused}) as nameserver:
         wanted = options(stage=True, nameservers=[str(nameserver)])
         found = gather(connect(serve(service)), wanted)
     assert list(found.domains) == ["a.example"]
@@ -184,9 +186,9 @@ def test_what_was_not_gathered_is_known(planted: object) -> None:
 
 def test_no_half_an_inventory(serve: Serve, connect: Connect) -> None:
     """If one domain's records can't be read, a warning says so, but all domains are listed."""
-    service = QuirkyService(None, domain("a.example"), domain("b.example"))
+    service = InMemoryService(None, domain("a.example"), domain("b.example"))
     service.disturb("GET", problem(500, "Out of keys."), skip=2)
-    with misbehaving({("*", "*"): answer("20 mx.elsewhere.example.")}) as nameserver:
+    with fake_nameserver({("*", "*"): answer("20 mx.elsewhere.example.")}) as nameserver:
         wanted = options(stage=True, nameservers=[str(nameserver)])
         domains, warnings = gather(connect(serve(service)), wanted)
     assert list(domains) == ["a.example", "b.example"]
@@ -200,7 +202,7 @@ def test_no_half_an_inventory(serve: Serve, connect: Connect) -> None:
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_refused_token_fails_the_inventory(status: int, serve: Serve, connect: Connect) -> None:
     """A refused token makes the inventory fail, because it affects all domains."""
-    service = QuirkyService(None, domain("a.example"))
+    service = InMemoryService(None, domain("a.example"))
     service.disturb("GET", problem(status), skip=1)
     with pytest.raises((Unauthorized, Forbidden)):
         gather(connect(serve(service)), options(stage=True, nameservers=["127.0.0.1:5353"]))
@@ -239,7 +241,7 @@ class Inventory(InventoryModule):
 
 def test_an_inventory_is_read_once_for_its_cache(serve: Serve) -> None:
     """The inventory is read once and then cached, together with its warnings."""
-    server = serve(QuirkyService(None, domain("a.example")))
+    server = serve(InMemoryService(None, domain("a.example")))
     plugin = Inventory(server.url, exclude=["b.example"])
     assert [plugin.hosts(), plugin.hosts()] == [["a.example"]] * 2
     assert server.lines == ["GET /api/principal"]

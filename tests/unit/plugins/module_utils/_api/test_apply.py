@@ -18,13 +18,13 @@ from ansible_collections.postroom.email.plugins.module_utils._api.tenant.apply i
     apply_plan,
 )
 from ansible_collections.postroom.email.tests.fakes.mail_api.in_memory_service import (
-    QuirkyService,
+    InMemoryService,
     domain,
     forwarder,
     mailbox,
 )
 from ansible_collections.postroom.email.tests.fakes.mail_api.refusing_service import (
-    Fussy,
+    RefusingService,
     holders,
     many,
     names_of,
@@ -48,7 +48,7 @@ def test_a_domain_that_was_not_emptied_stays(serve: Serve, connect: Connect) -> 
     service = service_of(mailbox("alice@example.com"))
     parts: Parts = {"domains": [{"name": "example.com", "state": "absent", "force": True}]}
     planned = plan_for(service, parts, max_deletions=9)
-    server = serve(Fussy(service, {"DELETE /api/principal/alice": problem(422)}))
+    server = serve(RefusingService(service, {"DELETE /api/principal/alice": problem(422)}))
     results = run(connect(server), planned, concurrency=4)
     assert names_of(planned, results) == {"alice": FAILED, "example.com": NOT_ATTEMPTED}
     assert set(service.principals) == {"example.com", "alice@example.com"}
@@ -92,7 +92,7 @@ MOVE: Parts = {"mailboxes": [mail("bob"), mail("alice", "x")]}
 TWO_MOVES: Parts = {"mailboxes": [mail("bob"), mail("alice", "x"), mail("carol", "y")]}
 
 
-def movers() -> QuirkyService:
+def movers() -> InMemoryService:
     """Return a service on which Bob has the addresses that other mailboxes are to get."""
     return service_of(
         *map(mailbox, ("alice@example.com", "carol@example.com")),
@@ -120,7 +120,7 @@ def test_a_refused_address_is_given_back(case: str, serve: Serve, connect: Conne
     service = movers()
     planned = plan_for(service, parts)
     refusals = {f"PATCH /api/principal/{who}": problem(422, "no") for who in refused}
-    results = run(connect(serve(Fussy(service, refusals))), planned, concurrency=4)
+    results = run(connect(serve(RefusingService(service, refusals))), planned, concurrency=4)
     assert holders(service) == after
     assert [result.outcome for result in results] == outcomes
     assert "x@example.com was given back to bob@example.com" in results[1].reason
@@ -137,7 +137,7 @@ def test_an_address_of_an_unattempted_step_is_given_back(serve: Serve, connect: 
     service = service_of(*(mailbox(f"{who}@example.com", *held) for who, held in boxes))
     parts: Parts = {"mailboxes": [mail("alice", "x", "y"), mail("bob"), mail("carol")]}
     planned = plan_for(service, parts)
-    server = serve(Fussy(service, {"PATCH /api/principal/carol": problem(422, "no")}))
+    server = serve(RefusingService(service, {"PATCH /api/principal/carol": problem(422, "no")}))
     results = run(connect(server), planned, concurrency=4)
     assert [result.outcome for result in results] == [NOT_ATTEMPTED, FAILED, NOT_ATTEMPTED]
     assert holders(service) == {"x": "bob", "y": "carol"}
@@ -147,7 +147,7 @@ def test_an_address_that_can_not_be_given_back_is_reported(serve: Serve, connect
     """An address that can't be given back is reported, because it may no longer receive mail."""
     service = movers()
     planned = plan_for(service, MOVE)
-    fussy = Fussy(service, {"PATCH /api/principal/alice": problem(422, "no")})
+    fussy = RefusingService(service, {"PATCH /api/principal/alice": problem(422, "no")})
     service.meddle(
         "PATCH", lambda: fussy.refusals.update({"PATCH /api/principal/bob": problem(422, "no")})
     )
@@ -162,7 +162,7 @@ def test_an_address_that_may_have_moved_stays(lost: str, serve: Serve, connect: 
     """An address that may have reached its new owner is not given back."""
     service = movers()
     planned = plan_for(service, MOVE)
-    fussy = Fussy(service, {})
+    fussy = RefusingService(service, {})
     is_known = lost == "the confirmation"
     read = "GET /api/principal" if is_known else "GET /api/principal/alice"
     patches = iter([{}, {read: problem(500)}])
@@ -182,7 +182,7 @@ def test_a_pause_beyond_the_deadline_stops_the_rest(serve: Serve, connect: Conne
     """If a requested pause exceeds the deadline, no other change is made and nothing waits."""
     service = service_of()
     planned = many(service, 40)
-    server = serve(Fussy(service, {"POST b": problem(429).having(Retry_After="86400")}))
+    server = serve(RefusingService(service, {"POST b": problem(429).having(Retry_After="86400")}))
     clock = Clock()
     results = run(connect(server, clock), planned, concurrency=2)
     assert {result.outcome for result in results} == {FAILED, NOT_ATTEMPTED}
@@ -195,7 +195,7 @@ def test_a_refused_token_stops_the_rest(concurrency: int, serve: Serve, connect:
     """After a refused token, no thread starts another change."""
     service = service_of()
     planned = many(service, 40)
-    server = serve(Fussy(service, {"POST b": problem(401)}))
+    server = serve(RefusingService(service, {"POST b": problem(401)}))
     results = run(connect(server), planned, concurrency=concurrency)
     failed = [result for result in results if result.outcome == FAILED]
     assert len(server.writes) == len(failed) <= concurrency
@@ -206,14 +206,14 @@ def test_many_failures_in_a_row_stop_the_rest(serve: Serve, connect: Connect) ->
     """Sixteen failures in a row stop other changes, but a success or refusal resets the count."""
     service = service_of()
     planned = many(service, 40)
-    server = serve(Fussy(service, {"POST b": problem(500)}))
+    server = serve(RefusingService(service, {"POST b": problem(500)}))
     results = run(connect(server, retries=0), planned, concurrency=1)
     failed = [result.outcome for result in results].count(FAILED)
     assert failed in (16, 17, 18)
     assert [result.outcome for result in results[failed:]] == [NOT_ATTEMPTED] * (40 - failed)
     for refusal in ({}, {"POST b": problem(422)}):
         refusals = {f"POST b{number:03}": problem(500) for number in range(40) if number % 8}
-        server = serve(Fussy(service, refusals | refusal))
+        server = serve(RefusingService(service, refusals | refusal))
         results = run(connect(server, retries=0), planned, concurrency=1)
         assert [result.outcome for result in results].count(NOT_ATTEMPTED) == 0
 
@@ -224,7 +224,7 @@ EDITS: Parts = {
 }
 
 
-def editable() -> QuirkyService:
+def editable() -> InMemoryService:
     """Return a service in which two mailboxes lack an alias and a forwarder lacks a member."""
     boxes = (mailbox(f"{who}@example.com") for who in ("alice", "bob", "carol"))
     return service_of(*boxes, forwarder("team@example.com", FAR))
@@ -290,7 +290,7 @@ def test_a_failed_confirmation_leaves_edits_unknown(serve: Serve, connect: Conne
     service = editable()
     parts: Parts = {"mailboxes": [mail("alice", "x"), mail("new")]}
     planned = plan_for(service, parts, passwords=["new"])
-    fussy = Fussy(service, {})
+    fussy = RefusingService(service, {})
     service.meddle("PATCH", lambda: fussy.refusals.update({"GET /api/principal": problem(500)}))
     server = serve(fussy)
     results = run(connect(server, retries=0), planned, concurrency=1)

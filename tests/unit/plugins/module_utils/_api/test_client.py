@@ -18,8 +18,8 @@ from ansible_collections.postroom.email.plugins.module_utils._api.client.client 
 from ansible_collections.postroom.email.plugins.module_utils._api.models import Edit, Mailbox
 from ansible_collections.postroom.email.plugins.module_utils._api.names import parse_address
 from ansible_collections.postroom.email.tests.fakes.mail_api.in_memory_service import (
+    InMemoryService,
     Quirks,
-    QuirkyService,
     domain,
     mailbox,
 )
@@ -55,9 +55,9 @@ UNKNOWN = {
 }
 
 
-def service_with(*principals: dict[str, Any], quirks: Quirks | None = None) -> QuirkyService:
+def service_with(*principals: dict[str, Any], quirks: Quirks | None = None) -> InMemoryService:
     """Return a service with the domain and these principals."""
-    return QuirkyService(quirks, domain("example.com"), *principals)
+    return InMemoryService(quirks, domain("example.com"), *principals)
 
 
 @pytest.mark.parametrize("fault", UNKNOWN)
@@ -137,7 +137,7 @@ def test_other_writes_are_verified(
 @pytest.mark.parametrize("quirks", [Quirks(), Quirks(errors_as_200=True)], ids=["404", "200"])
 def test_deleting_an_absent_mailbox(quirks: Quirks, serve: Serve, connect: Connect) -> None:
     """Deleting an absent mailbox succeeds with one request."""
-    server = serve(QuirkyService(quirks))
+    server = serve(InMemoryService(quirks))
     connect(server).delete(ALICE)
     assert server.lines == [f"DELETE {PATH}"]
 
@@ -192,12 +192,12 @@ def test_an_incomplete_reply_is_followed_by_a_get(serve: Serve, connect: Connect
     assert PASSWORDS[0] not in f"{caught.value} {caught.value.failure}"
 
 
-def emails(service: QuirkyService) -> set[str]:
+def emails(service: InMemoryService) -> set[str]:
     """Return the mailbox's stored addresses."""
     return set(service.principals[ALICE.key]["emails"])
 
 
-def replacing(service: QuirkyService, values: list[str]) -> Callable[[], None]:
+def replacing(service: InMemoryService, values: list[str]) -> Callable[[], None]:
     """Return another client that replaces the list of addresses."""
     return lambda: service.principals[ALICE.key].update(emails=list(values))
 
@@ -282,7 +282,7 @@ def names(client: Client) -> list[str]:
 @pytest.mark.parametrize("rows", [2, 5])
 def test_every_page_is_read(pages: Any, rows: int, serve: Serve, connect: Connect) -> None:
     """All pages of a list are read, with either a total or links."""
-    server = serve(QuirkyService(Quirks(page_rows=rows, pages=pages), *ROWS))
+    server = serve(InMemoryService(Quirks(page_rows=rows, pages=pages), *ROWS))
     assert names(connect(server)) == [f"d{number}.example" for number in range(5)]
     assert len(server.requests) == -(-5 // rows)
 
@@ -312,7 +312,7 @@ def test_a_page_that_repeats_is_refused(repeated: Reply, serve: Serve, connect: 
 
 def test_a_list_that_changes_is_read_again(serve: Serve, connect: Connect) -> None:
     """A list that changes while it is read is read again, up to three times."""
-    service = QuirkyService(Quirks(page_rows=2), *ROWS)
+    service = InMemoryService(Quirks(page_rows=2), *ROWS)
     service.meddle("GET", lambda: service.principals.pop("d0.example"))
     client = connect(serve(service))
     assert names(client) == ["d1.example", "d2.example", "d3.example", "d4.example"]
@@ -326,7 +326,7 @@ def test_a_list_that_changes_is_read_again(serve: Serve, connect: Connect) -> No
 
 def test_a_row_that_came_meanwhile_is_no_cut(serve: Serve, connect: Connect) -> None:
     """A complete list is accepted even if a new name appears only in the lists by type."""
-    server = serve(QuirkyService(None, domain("d.example")))
+    server = serve(InMemoryService(None, domain("d.example")))
     connect(server).check_list(set())
     assert server.lines[-1] == f"GET {LIST}"
 

@@ -48,8 +48,8 @@ from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_pa
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.state import TenantState
 from ansible_collections.postroom.email.plugins.module_utils._passwords import mailbox_passwords
 from ansible_collections.postroom.email.tests.fakes.mail_api.in_memory_service import (
+    InMemoryService,
     Quirks,
-    QuirkyService,
     domain,
     forwarder,
     mailbox,
@@ -295,7 +295,7 @@ def test_a_plan_reads_what_it_needs(case: str, serve: Serve, connect: Connect) -
     """A plan reads the list of all principals only if necessary."""
     task, found, needs_list = READS[case]
     rows = [found] if found else []
-    server = serve(QuirkyService(None, *rows, *([domain(HOME.key)] if needs_list else [])))
+    server = serve(InMemoryService(None, *rows, *([domain(HOME.key)] if needs_list else [])))
     client = connect(server)
     with suppress(errors.Refused):
         converge_object(client, task.declared, dry_run=True, passwords=task.passwords)
@@ -349,7 +349,7 @@ def test_a_change_that_makes_mail_bounce_is_a_warning(case: str) -> None:
 def test_a_new_member_that_does_not_exist_is_a_warning(serve: Serve, connect: Connect) -> None:
     """A new member that does not exist causes a warning, with or without check mode."""
     for check in (True, False):
-        server = serve(QuirkyService(None, domain(HOME.key)))
+        server = serve(InMemoryService(None, domain(HOME.key)))
         found = converge(connect(server), team(members=names(BOB)), dry_run=check)
         (warning,) = found.warnings
         assert BOB.key in warning
@@ -377,7 +377,7 @@ def test_an_unusable_password_is_refused(password: str) -> None:
 
 def test_one_missing_domain_is_one_warning(serve: Serve, connect: Connect) -> None:
     """In check mode, all tasks with the same missing domain cause the same warning."""
-    server = serve(QuirkyService(None))
+    server = serve(InMemoryService(None))
     told = {
         warning
         for task in (
@@ -394,7 +394,7 @@ def test_one_missing_domain_is_one_warning(serve: Serve, connect: Connect) -> No
 def test_another_run_creates_the_same_mailbox(serve: Serve, connect: Connect) -> None:
     """A mailbox that another run creates first is unchanged, unless passwords are always set."""
     for always in (False, True):
-        service = QuirkyService(None, domain(HOME.key))
+        service = InMemoryService(None, domain(HOME.key))
         create = partial(service.principals.update, {ALICE.key: mailbox(ALICE.key)})
         service.meddle("GET", lambda: None)
         service.meddle("GET", create)
@@ -407,7 +407,7 @@ def test_another_run_creates_the_same_mailbox(serve: Serve, connect: Connect) ->
 
 def test_a_delete_reads_the_object_again(serve: Serve, connect: Connect) -> None:
     """An object is read again right before it is deleted."""
-    service = QuirkyService(None, mailbox(ALICE.key))
+    service = InMemoryService(None, mailbox(ALICE.key))
     server = serve(service)
     converge(connect(server), gone(ALICE), dry_run=False)
     path = "/api/principal/alice%40example.com"
@@ -422,7 +422,7 @@ def test_a_delete_reads_the_object_again(serve: Serve, connect: Connect) -> None
 
 def test_an_object_of_another_kind_is_not_deleted(serve: Serve, connect: Connect) -> None:
     """An object is not deleted if an object of another kind has replaced it in the meantime."""
-    service = QuirkyService(None, mailbox(ALICE.key))
+    service = InMemoryService(None, mailbox(ALICE.key))
     other = forwarder(ALICE.key, "x@y.example")
     service.meddle("GET", lambda: service.principals.update({ALICE.key: other}))
     with pytest.raises(errors.Refused, match="forwarder"):
@@ -433,7 +433,7 @@ def test_an_object_of_another_kind_is_not_deleted(serve: Serve, connect: Connect
 def test_a_domain_whose_name_begins_alike_is_left_alone(serve: Serve, connect: Connect) -> None:
     """Deleting a domain does not affect its subdomains, or domains with a similar name."""
     others = ["example.com.au", "sub.example.com", "anexample.com"]
-    service = QuirkyService(None, domain(HOME.key), mailbox(ALICE.key), *map(domain, others))
+    service = InMemoryService(None, domain(HOME.key), mailbox(ALICE.key), *map(domain, others))
     service.principals["a@sub.example.com"] = mailbox("a@sub.example.com")
     converge(connect(serve(service)), no_domain(force=True), dry_run=False)
     assert list(service.principals) == [*others, "a@sub.example.com"]
@@ -442,7 +442,7 @@ def test_a_domain_whose_name_begins_alike_is_left_alone(serve: Serve, connect: C
 def test_a_domain_that_fills_while_it_is_emptied_is_left(serve: Serve, connect: Connect) -> None:
     """A domain is not deleted if an object has been created on it in the meantime."""
     late = "late@example.com"
-    service = QuirkyService(None, domain(HOME.key), mailbox(ALICE.key))
+    service = InMemoryService(None, domain(HOME.key), mailbox(ALICE.key))
     service.meddle("DELETE", lambda: service.principals.update({late: mailbox(late)}))
     with pytest.raises(errors.Refused, match=late) as caught:
         converge(connect(serve(service)), no_domain(force=True), dry_run=False)
@@ -455,22 +455,22 @@ def test_a_list_cut_short_empties_no_domain(serve: Serve, connect: Connect) -> N
     others = [domain(f"a{number}.example") for number in range(3)]
     boxes = [mailbox(f"m{number}@example.com") for number in range(6)]
     quirks = Quirks(page_rows=4, pages="silent")
-    server = serve(QuirkyService(quirks, domain(HOME.key), *others, *boxes))
+    server = serve(InMemoryService(quirks, domain(HOME.key), *others, *boxes))
     for task in (no_domain(force=True), no_domain()):
         with pytest.raises(errors.BadAnswer, match=r"incomplete|lacks example\.com"):
             converge(connect(server), task, dry_run=False)
     assert server.writes == []
     quirks = Quirks(page_rows=3, pages="silent")
-    server = serve(QuirkyService(quirks, *others, domain(HOME.key)))
+    server = serve(InMemoryService(quirks, *others, domain(HOME.key)))
     with pytest.raises(errors.BadAnswer, match=r"lacks example\.com"):
         converge(connect(server), no_domain(force=True), dry_run=False)
     assert server.writes == []
 
 
-def service_with_alias() -> QuirkyService:
+def service_with_alias() -> InMemoryService:
     """Return a service on which Bob has the alias."""
     boxes = mailbox(ALICE.key), mailbox(BOB.key, SALES.key)
-    return QuirkyService(None, domain(HOME.key), *boxes)
+    return InMemoryService(None, domain(HOME.key), *boxes)
 
 
 @pytest.mark.parametrize("times", [1, 3], ids=["taken back", "stays"])
@@ -547,7 +547,7 @@ STEPS = [
 @pytest.mark.parametrize("habit", HABITS)
 def test_steps_are_idempotent_over_any_server(habit: str, serve: Serve, connect: Connect) -> None:
     """Each step changes something on any kind of service, and repeating the step sends no write."""
-    service = QuirkyService(HABITS[habit], domain("other.example"), mailbox("zoe@other.example"))
+    service = InMemoryService(HABITS[habit], domain("other.example"), mailbox("zoe@other.example"))
     server = serve(service)
     client = connect(server, timeout=300.0)
     for number, task in enumerate(STEPS):

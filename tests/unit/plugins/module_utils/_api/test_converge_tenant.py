@@ -25,13 +25,13 @@ from ansible_collections.postroom.email.plugins.module_utils._api.tenant.purge i
     Purge,
 )
 from ansible_collections.postroom.email.tests.fakes.mail_api.in_memory_service import (
+    InMemoryService,
     Quirks,
-    QuirkyService,
     domain,
     forwarder,
     mailbox,
 )
-from ansible_collections.postroom.email.tests.fakes.mail_api.refusing_service import Fussy
+from ansible_collections.postroom.email.tests.fakes.mail_api.refusing_service import RefusingService
 from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
     Handler,
     Reply,
@@ -68,7 +68,7 @@ PARTS: Parts = {
 LIST = "GET /api/principal"
 
 
-def inhabited(quirks: Quirks | None = None) -> QuirkyService:
+def inhabited(quirks: Quirks | None = None) -> InMemoryService:
     """Return a service on which applying PARTS makes one change of each kind."""
     principals = [
         domain("example.com"),
@@ -77,7 +77,7 @@ def inhabited(quirks: Quirks | None = None) -> QuirkyService:
         mailbox("dora@example.com"),
         forwarder("team@example.com", FAR),
     ]
-    return QuirkyService(quirks, *principals)
+    return InMemoryService(quirks, *principals)
 
 
 def wanted(parts: Parts | None = None, expected: str | None = None, **rules: Any) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def test_check_mode_only_reads(serve: Serve, connect: Connect) -> None:
     assert server.lines == [LIST] * 3
 
 
-def lacking(service: QuirkyService, *lacks: str) -> Handler:
+def lacking(service: InMemoryService, *lacks: str) -> Handler:
     """Return a handler that omits names from the list of everything, but not from lists by type."""
 
     def answer(request: Request) -> Reply:
@@ -228,7 +228,7 @@ def test_findings_refuse_the_whole_plan(serve: Serve, connect: Connect) -> None:
 
 def test_an_incomplete_run_reports_every_object(serve: Serve, connect: Connect) -> None:
     """An incomplete run reports the outcome of each object, and the plan's digest."""
-    server = serve(Fussy(inhabited(), {"POST b.example": problem(422, "no")}))
+    server = serve(RefusingService(inhabited(), {"POST b.example": problem(422, "no")}))
     parts: Parts = {**PARTS, "mailboxes": [*PARTS["mailboxes"], {"name": "q@b.example"}]}
     digest = checked(connect(server), parts).digest
     with pytest.raises(errors.Incomplete, match="1 of 5 objects") as caught:

@@ -175,7 +175,7 @@ def test_a_module_sets_each_field(kind: type[Individual], field: str, serve: Ser
     """A module sets each field and returns it, and a second run without the option keeps it."""
     members = [in_memory_service.mailbox(f"member{number}@example.com") for number in (1, 2)]
     server = serve(
-        in_memory_service.QuirkyService(None, in_memory_service.domain("example.com"), *members)
+        in_memory_service.InMemoryService(None, in_memory_service.domain("example.com"), *members)
     )
 
     def run(options: dict[str, Any]) -> dict[str, Any]:

@@ -38,7 +38,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan im
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.problems import Reason
 from ansible_collections.postroom.email.tests.fakes.mail_api.in_memory_service import (
-    QuirkyService,
+    InMemoryService,
     domain,
 )
 from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
@@ -295,9 +295,9 @@ TRANSIENT = {
 FINAL = {"403": problem(403), "500": problem(500), "page": html(404), "nonsense": json_reply(7)}
 
 
-def failing(reply: Reply, times: int = 1) -> QuirkyService:
+def failing(reply: Reply, times: int = 1) -> InMemoryService:
     """Return a service that answers the first reads with the given reply."""
-    service = QuirkyService(None, domain(HOME.key))
+    service = InMemoryService(None, domain(HOME.key))
     service.disturb("GET", reply, times=times)
     return service
 
@@ -327,7 +327,7 @@ def test_a_final_error_is_not_repeated(fault: str, serve: Serve, connect: Connec
 @pytest.mark.parametrize("fault", THROTTLED)
 def test_throttled_writes_are_repeated(fault: str, serve: Serve, connect: Connect) -> None:
     """A throttled write is retried, because it had no effect."""
-    service = QuirkyService(None, domain(HOME.key))
+    service = InMemoryService(None, domain(HOME.key))
     for method in ("POST", "PATCH", "DELETE"):
         service.disturb(method, THROTTLED[fault], times=2)
     server = serve(service)
@@ -341,7 +341,7 @@ def test_throttled_writes_are_repeated(fault: str, serve: Serve, connect: Connec
 
 def test_a_lost_or_refused_connection_is_tried_again(serve: Serve, connect: Connect) -> None:
     """A lost or refused connection is retried, and the error names the address."""
-    server, clock = serve(QuirkyService(None, domain("example.com"))), Clock()
+    server, clock = serve(InMemoryService(None, domain("example.com"))), Clock()
     server.reset_connections(2)
     assert connect(server).find(HOME) == models.Domain(HOME)
     assert server.connections == 3
@@ -376,7 +376,7 @@ def test_retry_after_is_a_lower_bound(status: int, serve: Serve, connect: Connec
 
 def test_one_deadline_covers_all_requests(serve: Serve, connect: Connect) -> None:
     """All requests of a task share one deadline."""
-    server, clock = serve(QuirkyService(None, domain("example.com"))), Clock()
+    server, clock = serve(InMemoryService(None, domain("example.com"))), Clock()
     client = connect(server, clock, timeout=10.0)
     client.find(HOME)
     clock.sleep(11.0)
