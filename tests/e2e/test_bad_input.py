@@ -52,7 +52,7 @@ MISSING: list[Bad] = [
 
 
 @pytest.fixture(scope="module")
-def inhabited(service: RunningService, recorder: Recorder) -> Iterator[RecordedTenant]:
+def populated(service: RunningService, recorder: Recorder) -> Iterator[RecordedTenant]:
     """Provide a tenant that all tests in this file share, because no test may change it."""
     tenant = RecordedTenant(service.url, service.token, recorder)
     tenant.clear()
@@ -67,20 +67,20 @@ def inhabited(service: RunningService, recorder: Recorder) -> Iterator[RecordedT
 
 
 @pytest.mark.parametrize("bad", [*REFUSED, *MISSING], ids=lambda bad: f"{bad[0]}-{bad[2][0]}")
-def test_bad_input(inhabited: RecordedTenant, bad: Bad) -> None:
+def test_bad_input(populated: RecordedTenant, bad: Bad) -> None:
     """An error names the object or option, and nothing is written, even without check mode."""
     module, options, named = bad
-    before = inhabited.listing()
-    with inhabited.recorder.forbidding_writes():
-        result = inhabited.run(module, **options)
-        predicted = inhabited.run(module, check=True, **options)
+    before = populated.listing()
+    with populated.recorder.forbidding_writes():
+        result = populated.run(module, **options)
+        predicted = populated.run(module, check=True, **options)
     assert (result["failed"], result["changed"]) == (True, False)
     assert all(name in result["msg"] for name in named), result["msg"]
     assert predicted["failed"] is (bad in REFUSED)
     # The format of a warning depends on the version of ansible-core.
     shown = predicted["msg"] if predicted["failed"] else str(predicted["warnings"])
     assert all(name in shown for name in named)
-    assert inhabited.listing() == before
+    assert populated.listing() == before
 
 
 def failure_of(tenant: RecordedTenant, **options: Any) -> str:

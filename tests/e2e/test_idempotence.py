@@ -172,7 +172,7 @@ LIVES = {
 
 
 @pytest.fixture
-def inhabited(tenant: RecordedTenant) -> RecordedTenant:
+def populated(tenant: RecordedTenant) -> RecordedTenant:
     """Provide a tenant that contains an object of each kind, which tasks must not change."""
     tenant.create("one.example", "two.example")
     tenant.create(ANN, emails=[ANN, "info@one.example", "ann@two.example"])
@@ -198,25 +198,25 @@ def check(tenant: RecordedTenant, module: str, options: dict[str, Any]) -> dict[
 
 
 @pytest.mark.parametrize("module", LIVES)
-def test_twelve_steps(inhabited: RecordedTenant, module: str) -> None:
+def test_twelve_steps(populated: RecordedTenant, module: str) -> None:
     """Check mode predicts each operation, a real run performs it, and another changes nothing."""
     for operation in LIVES[module]:
-        before = inhabited.listing()
-        predicted = check(inhabited, module, operation.options)
+        before = populated.listing()
+        predicted = check(populated, module, operation.options)
         assert (predicted["changed"], predicted["failed"]) == (True, False)
-        assert inhabited.listing() == before
-        assert inhabited.run(module, **operation.options) == predicted
-        assert inhabited.recorder.take_writes()
-        after = inhabited.listing()
+        assert populated.listing() == before
+        assert populated.run(module, **operation.options) == predicted
+        assert populated.recorder.take_writes()
+        after = populated.listing()
         assert after == operation.applied_to(before)
-        checked = check(inhabited, module, operation.options)
-        for again in (checked, inhabited.run(module, **operation.options)):
+        checked = check(populated, module, operation.options)
+        for again in (checked, populated.run(module, **operation.options)):
             assert (again["changed"], again["failed"]) == (False, False)
             assert again["changes"] == again["diff"] == []
             for key in {"domain", "mailbox", "forwarder"} & again.keys():
                 assert again[key] == predicted[key]
-        assert inhabited.recorder.take_writes() == []
-        assert inhabited.listing() == after
+        assert populated.recorder.take_writes() == []
+        assert populated.listing() == after
 
 
 U_LABEL, A_LABEL = "bücher.example", "xn--bcher-kva.example"

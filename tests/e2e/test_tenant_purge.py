@@ -31,7 +31,7 @@ UNDECLARED = {
 
 
 @pytest.fixture
-def inhabited(tenant: RecordedTenant) -> RecordedTenant:
+def populated(tenant: RecordedTenant) -> RecordedTenant:
     """Provide a tenant that contains more objects than the definition declares."""
     tenant.create("one.example", "two.example", "spare.example")
     tenant.create(ANN, emails=[ANN, "info@one.example", "ann@two.example", "old@one.example"])
@@ -62,10 +62,10 @@ def lost(tenant: RecordedTenant, **options: Any) -> set[str]:
     return before - everything(tenant)
 
 
-def test_nothing_is_purged_by_default(inhabited: RecordedTenant) -> None:
+def test_nothing_is_purged_by_default(populated: RecordedTenant) -> None:
     """By default, undeclared objects are reported and kept."""
-    assert lost(inhabited, max_deletions=100) == set()
-    reported = inhabited.run(MODULE, **DECLARED)["undeclared"]
+    assert lost(populated, max_deletions=100) == set()
+    reported = populated.run(MODULE, **DECLARED)["undeclared"]
     assert set(reported["mailboxes"]) == UNDECLARED["mailbox"]
     assert set(reported["forwarders"]) == UNDECLARED["forwarder"]
     assert set(reported["domains"]) == UNDECLARED["domain"]
@@ -75,22 +75,22 @@ def test_nothing_is_purged_by_default(inhabited: RecordedTenant) -> None:
 @pytest.mark.parametrize(
     ("kind", "held"), [("alias", 5), ("mailbox", 3), ("forwarder", 2), ("domain", 3)]
 )
-def test_a_purge_never_exceeds_its_limits(inhabited: RecordedTenant, kind: str, held: int) -> None:
+def test_a_purge_never_exceeds_its_limits(populated: RecordedTenant, kind: str, held: int) -> None:
     """A run that would purge more than a limit is refused, and check mode warns."""
     count = len(UNDECLARED[kind])
     share = 100 * count / held
     given: dict[str, Any] = {**DECLARED, "purge": [kind], "max_deletions": count}
     for beyond in ({"max_deletions": count - 1}, {"max_delete_percent": share - 0.1}):
-        with inhabited.recorder.forbidding_writes():
-            predicted = inhabited.run(MODULE, check=True, **{**given, **beyond})
-            refused = inhabited.run(MODULE, **{**given, **beyond})
+        with populated.recorder.forbidding_writes():
+            predicted = populated.run(MODULE, check=True, **{**given, **beyond})
+            refused = populated.run(MODULE, **{**given, **beyond})
         assert (predicted["changed"], predicted["summary"]["failed"]) == (True, 0)
         assert (refused["failed"], refused["changed"]) == (True, False)
         for message in (str(predicted["warnings"]), refused["msg"]):
             assert next(iter(beyond)) in message
     # Deleting a mailbox also deletes its addresses.
     gone = UNDECLARED[kind] | ({"postmaster@two.example"} if kind == "mailbox" else set())
-    assert lost(inhabited, max_delete_percent=share + 0.1, **given) == gone
+    assert lost(populated, max_delete_percent=share + 0.1, **given) == gone
 
 
 @pytest.mark.full

@@ -160,7 +160,7 @@ Start = Callable[[], AbstractContextManager[Deployment]]
 def start(fresh: FreshDatabase, tmp_path: Path) -> Iterator[Start]:
     """Provide a function that starts the same bot repeatedly."""
     with ExitStack() as end:
-        there = end.enter_context(environment(tmp_path / "premises"))
+        there = end.enter_context(environment(tmp_path / "environment"))
         database = fresh("sqlite", end)
         yield lambda: deployed(there, tmp_path, Plan("socket", "sqlite"), database, SHORT)
 

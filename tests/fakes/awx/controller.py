@@ -25,7 +25,7 @@ from typing import Any
 
 from . import surveys
 from .jobs import Awx, Template
-from .kinds import (
+from .resource_types import (
     DEFAULTS,
     KINDS,
     REFERENCES,
@@ -38,7 +38,7 @@ from .kinds import (
     fields_of,
     name_of,
 )
-from .web import DENIED, NOT_FOUND, PREFIX, Answer, Refused, Request, page_of, serving
+from .server import DENIED, NOT_FOUND, PREFIX, Answer, Refused, Request, page_of, serving
 
 #: The default of AWX's ACCESS_TOKEN_EXPIRE_SECONDS setting: a thousand years.
 TOKEN_SECONDS = 31_536_000_000.0

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from . import surveys
-from .web import Answer, Fault, Request, page_of, serving
+from .server import Answer, Fault, Request, page_of, serving
 
 JOB_SECONDS = 120.0
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A small in-memory mail service that can imitate the habits of real servers.
+"""A small in-memory mail service that can imitate the quirks of real servers.
 
 The reference service is stricter.
 """

@@ -20,7 +20,7 @@ from urllib.parse import urlencode
 import httpx
 
 from . import views
-from .world import Ack, Channel, Message, Payload, User, View, WorkspaceState, plain
+from .workspace_state import Ack, Channel, Message, Payload, User, View, WorkspaceState, plain
 
 COMMANDS = "slash_commands"
 INTERACTIVE = "interactive"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from . import delivery, views, webapi
 from .delivery import RequestSender
-from .world import Ack, CannotDo, Message, ResponseUrl, User, View, WorkspaceState
+from .workspace_state import Ack, CannotDo, Message, ResponseUrl, User, View, WorkspaceState
 
 
 class Screen(NamedTuple):

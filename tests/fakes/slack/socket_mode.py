@@ -20,7 +20,7 @@ from websockets.sync.server import ServerConnection, serve
 
 from .delivery import EVENTS, FAILED, TIMEOUT, SlackRequest
 from .webapi import Faults
-from .world import Ack, Payload, WorkspaceState, plain
+from .workspace_state import Ack, Payload, WorkspaceState, plain
 
 
 @dataclass

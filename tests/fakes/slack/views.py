@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 
-from .world import (
+from .workspace_state import (
     Block,
     CannotDo,
     Payload,

@@ -22,7 +22,7 @@ from ansible_collections.postroom.email.tests.fakes import http_server
 from ansible_collections.postroom.email.tests.fakes.http_server import RESET, Reply, Request
 
 from . import views
-from .world import (
+from .workspace_state import (
     Call,
     Channel,
     Payload,

@@ -10,12 +10,12 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Self, TypeVar
 
-from . import delivery, sockets, webapi
+from . import delivery, socket_mode, webapi
 from .delivery import Delivery, HttpTransport, RequestSender, Transport
 from .person import Person
-from .sockets import Sockets
+from .socket_mode import Sockets
 from .webapi import Faults
-from .world import PATIENCE, Ack, Call, Channel, Clock, Message, User, WorkspaceState, now
+from .workspace_state import PATIENCE, Ack, Call, Channel, Clock, Message, User, WorkspaceState, now
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ class Workspace:
         open_ = self._ending.enter_context
         self.world.web_address = open_(webapi.serving(self.world, self.faults))
         self.base_url = f"{self.world.web_address}{webapi.API}"
-        self.world.socket_address = open_(sockets.serving(self.sockets))
+        self.world.socket_address = open_(socket_mode.serving(self.sockets))
         return self
 
     def __exit__(self, *_error: object) -> None:

@@ -292,7 +292,7 @@ class WorkspaceState:
     def wrong_with(self, content: Mapping[str, Any]) -> list[str]:
         """Return the problems in a message or a view, and add them to `problems`.
 
-        Slack's own block models in slack_sdk check most limits, and block_check checks the rest.
+        Slack's own block models in slack_sdk check most limits. block_validation checks the rest.
         """
         from ansible_collections.postroom.email.tests.fakes.slack.block_validation import problems
 

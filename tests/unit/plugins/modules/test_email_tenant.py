@@ -25,7 +25,7 @@ SECRET = "correct-horse/battery#staple"
 ANN, BOB = "ann@one.example", "bob@one.example"
 
 
-def inhabited() -> InMemoryService:
+def populated() -> InMemoryService:
     """Return a service with two domains and three mailboxes."""
     return InMemoryService(
         None,
@@ -65,7 +65,7 @@ MISTAKES: list[tuple[dict[str, Any], str, bool]] = [
 def test_a_mistake_sends_no_write(number: int, serve: Serve) -> None:
     """An error prevents all writes and also fails check mode, unless an earlier task may fix it."""
     options, says, prerequisite = MISTAKES[number]
-    server = serve(inhabited())
+    server = serve(populated())
     result = run(server, **options)
     assert result["msg"].startswith(says)
     assert (result["failed"], result["changed"], result["changes"]) == (True, False, [])
@@ -83,7 +83,7 @@ def test_without_pyyaml_a_file_of_yaml_can_t_be_read(
     monkeypatch.setitem(sys.modules, "yaml", None)
     (tmp_path / "tenant.yml").write_text(f"mailboxes: [{ANN}]\n")
     (tmp_path / "tenant.json").write_text(f'{{"mailboxes": ["{ANN}"]}}')
-    server = serve(inhabited())
+    server = serve(populated())
     result = run(server, definition_files=[str(tmp_path / "tenant.yml")])
     assert "PyYAML" in result["msg"]
     assert server.requests == []
@@ -93,7 +93,7 @@ def test_without_pyyaml_a_file_of_yaml_can_t_be_read(
 def test_missing_pydantic_is_reported(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     """If pydantic is missing, Ansible's own message is reported before any request."""
     monkeypatch.setitem(sys.modules, "pydantic", None)
-    server = serve(inhabited())
+    server = serve(populated())
     result = run(server, mailboxes=[ANN])
     assert "Failed to import the required Python library (pydantic)" in result["msg"]
     assert server.requests == []
@@ -106,7 +106,7 @@ def test_the_result_is_the_plan(serve: Serve) -> None:
         "passwords": {"eve@one.example": SECRET},
         "report_unchanged": True,
     }
-    server = serve(inhabited())
+    server = serve(populated())
     predicted = run(server, check=True, **options)
     assert server.writes == []
     done = run(server, **options, expected_plan=predicted["plan_digest"])

@@ -499,7 +499,7 @@ def test_a_move_is_taken_back_after_the_deadline(serve: Serve, connect: Connect)
     assert service.principals[BOB.key]["emails"] == [BOB.key, SALES.key]
 
 
-HABITS = {
+SERVERS = {
     "contract": Quirks(),
     "Stalwart": Quirks(
         integer_ids=True,
@@ -544,10 +544,14 @@ STEPS = [
 ]
 
 
-@pytest.mark.parametrize("habit", HABITS)
-def test_steps_are_idempotent_over_any_server(habit: str, serve: Serve, connect: Connect) -> None:
+@pytest.mark.parametrize("server_kind", SERVERS)
+def test_steps_are_idempotent_over_any_server(
+    server_kind: str, serve: Serve, connect: Connect
+) -> None:
     """Each step changes something on any kind of service, and repeating the step sends no write."""
-    service = InMemoryService(HABITS[habit], domain("other.example"), mailbox("zoe@other.example"))
+    service = InMemoryService(
+        SERVERS[server_kind], domain("other.example"), mailbox("zoe@other.example")
+    )
     server = serve(service)
     client = connect(server, timeout=300.0)
     for number, task in enumerate(STEPS):

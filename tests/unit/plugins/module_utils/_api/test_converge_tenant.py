@@ -68,7 +68,7 @@ PARTS: Parts = {
 LIST = "GET /api/principal"
 
 
-def inhabited(quirks: Quirks | None = None) -> InMemoryService:
+def populated(quirks: Quirks | None = None) -> InMemoryService:
     """Return a service on which applying PARTS makes one change of each kind."""
     principals = [
         domain("example.com"),
@@ -107,7 +107,7 @@ def converged(client: Client, *args: Any, **rules: Any) -> TenantReport:
 
 def test_check_mode_only_reads(serve: Serve, connect: Connect) -> None:
     """Check mode sends no write and predicts the real run."""
-    service = inhabited()
+    service = populated()
     server = serve(service)
     foretold = checked(connect(server))
     assert server.writes == []
@@ -149,7 +149,7 @@ ASKED: dict[str, tuple[Parts, dict[str, Any]]] = {
 @pytest.mark.parametrize("asked", ASKED)
 def test_a_cut_list_decides_nothing(asked: str, serve: Serve, connect: Connect) -> None:
     """Nothing is created or deleted on the basis of an incomplete list."""
-    service = inhabited()
+    service = populated()
     service.principals["zz.example"] = domain("zz.example")
     server = serve(lacking(service, "dora@example.com", "team@example.com", "zz.example"))
     parts, rules = ASKED[asked]
@@ -160,7 +160,7 @@ def test_a_cut_list_decides_nothing(asked: str, serve: Serve, connect: Connect) 
 
 def test_only_the_expected_plan_is_applied(serve: Serve, connect: Connect) -> None:
     """Only the plan with the expected digest is applied, but an empty plan is always accepted."""
-    service = inhabited()
+    service = populated()
     server = serve(service)
     foretold = checked(connect(server)).digest
     service.principals["alice@example.com"]["emails"].remove("z@example.com")
@@ -176,7 +176,7 @@ def test_only_the_expected_plan_is_applied(serve: Serve, connect: Connect) -> No
 
 def test_a_plan_is_reviewed_without_the_passwords(serve: Serve, connect: Connect) -> None:
     """A plan can be reviewed without passwords, and a warning names mailboxes that need one."""
-    server = serve(inhabited())
+    server = serve(populated())
     bare = wanted() | {"passwords": Passwords()}
     foretold = converge_tenant(connect(server), **bare, dry_run=True)
     assert foretold.values()["summary"]["created"] == 2
@@ -189,7 +189,7 @@ def test_a_plan_is_reviewed_without_the_passwords(serve: Serve, connect: Connect
 )
 def test_a_malformed_digest_is_refused(expected: str, serve: Serve, connect: Connect) -> None:
     """A malformed digest, including one of the first release, is refused before any request."""
-    server = serve(inhabited())
+    server = serve(populated())
     with pytest.raises(errors.InvalidInput, match=r"^expected_plan: "):
         checked(connect(server), PARTS, expected)
     assert server.requests == []
@@ -198,7 +198,7 @@ def test_a_malformed_digest_is_refused(expected: str, serve: Serve, connect: Con
 def test_patterns_that_match_nothing_are_told(serve: Serve, connect: Connect) -> None:
     """A pattern that matches nothing causes a warning, because it may be misspelled."""
     patterns = {"scope": ("*@EXAMPLE.com", "*@b.example"), "ignore": ("y@*", "carol@exmaple.com")}
-    found = checked(connect(serve(inhabited())), PARTS, None, **patterns)
+    found = checked(connect(serve(populated())), PARTS, None, **patterns)
     idle = [warning for warning in found.warnings if "matches nothing" in warning]
     assert [warning.split(" matches")[0] for warning in idle] == [
         "scope: *@b.example",
@@ -209,14 +209,14 @@ def test_patterns_that_match_nothing_are_told(serve: Serve, connect: Connect) ->
 def test_a_pattern_may_match_what_the_plan_creates(serve: Serve, connect: Connect) -> None:
     """A pattern that only matches objects to be created causes no warning."""
     parts: Parts = {"domains": ["example.com", "new.example"]}
-    found = checked(connect(serve(inhabited())), parts, None, scope=("new.example",))
+    found = checked(connect(serve(populated())), parts, None, scope=("new.example",))
     assert not [warning for warning in found.warnings if "matches nothing" in warning]
 
 
 def test_findings_refuse_the_whole_plan(serve: Serve, connect: Connect) -> None:
     """All problems of a plan are reported together, and nothing is applied."""
     parts: Parts = {"mailboxes": [mail("alice", "w@c.example"), mail("bob", "team")]}
-    server = serve(inhabited())
+    server = serve(populated())
     with pytest.raises(errors.Refused, match="2 problems") as caught:
         converged(connect(server), parts)
     where = [found["where"] for found in caught.value.details["problems"]]
@@ -228,7 +228,7 @@ def test_findings_refuse_the_whole_plan(serve: Serve, connect: Connect) -> None:
 
 def test_an_incomplete_run_reports_every_object(serve: Serve, connect: Connect) -> None:
     """An incomplete run reports the outcome of each object, and the plan's digest."""
-    server = serve(RefusingService(inhabited(), {"POST b.example": problem(422, "no")}))
+    server = serve(RefusingService(populated(), {"POST b.example": problem(422, "no")}))
     parts: Parts = {**PARTS, "mailboxes": [*PARTS["mailboxes"], {"name": "q@b.example"}]}
     digest = checked(connect(server), parts).digest
     with pytest.raises(errors.Incomplete, match="1 of 5 objects") as caught:
@@ -259,7 +259,7 @@ def test_an_incomplete_run_reports_every_object(serve: Serve, connect: Connect) 
 
 def test_one_object_that_half_failed_is_one_failure(serve: Serve, connect: Connect) -> None:
     """An object whose change failed halfway is reported as changed and counted as failed."""
-    service = inhabited()
+    service = populated()
     service.disturb("PATCH", problem(422, "no"), skip=1)
     parts: Parts = {**PARTS, "domains": []}
     found = converge_tenant(

@@ -60,7 +60,7 @@ DKIM = wants(SIGNER, txt(WANTED_KEY))
 OTHER = wants(HOME, txt("site-verification=1"))
 
 
-def says(
+def response(
     *values: Value | str,
     server: Server = NS1,
     ttl: int = 300,
@@ -96,7 +96,7 @@ def fixed(*records: str) -> str:
     return f"At example.com, {', and '.join(words)}"
 
 
-ASTRAY = says(alias="key.example.net", detail="no resolver tells what is there")
+ASTRAY = response(alias="key.example.net", detail="no resolver tells what is there")
 SERVICE = "10 mail.example.net."
 RIVAL, BACKUP = Mx(10, "mx.example.org"), Mx(20, "b.example.org")
 
@@ -163,7 +163,7 @@ VALUES: list[tuple[WantedRecord, list[Value | str], str, str, str]] = [
 def test_values_are_judged(row: int) -> None:
     """Each verdict other than a match has a remedy."""
     wanted, values, status, code, remedy = VALUES[row]
-    verdict = judged(says(*values), wanted=wanted)
+    verdict = judged(response(*values), wanted=wanted)
     assert (verdict.status, verdict.code, verdict.servers[0].code) == (status, code, code)
     assert verdict.detail.startswith("ns1.example.net (192.0.2.1)")
     assert remedy in verdict.remedy
@@ -175,7 +175,7 @@ def test_values_are_judged(row: int) -> None:
 def test_the_edit_makes_the_record_right(row: int) -> None:
     """Following the remedy corrects the record and keeps other clients' records."""
     wanted, values, status, code, _remedy = VALUES[row]
-    held = says(*values).values
+    held = response(*values).values
     compared = compare(wanted, held)
     if compared.values is None:
         assert code in {"mx_null", "spf_several", "spf_contradicts", "spf_invalid"}
@@ -189,7 +189,7 @@ def test_the_edit_makes_the_record_right(row: int) -> None:
 
 def test_a_record_that_every_server_has_is_a_match() -> None:
     """A record that every server returns is a match, and the verdict lists the servers."""
-    verdict = judged(says(OURS), says(OURS, server=NS2))
+    verdict = judged(response(OURS), response(OURS, server=NS2))
     assert verdict[:4] == (MX, "match", "present", ("10 mail.example.net.",))
     assert (verdict.remedy, verdict.is_published) == ("", True)
     assert [(one.server, one.status, one.found) for one in verdict.servers] == [
@@ -219,7 +219,7 @@ def test_others_rank_against_the_service(found: list[int], expected: list[str]) 
     records = RequiredRecords(parse_domain(HOME), (*rows, DnsRecord("TXT", "@", "x")))
     wanted = wanted_records(records)
     there = [Mx(n, host.lower().rstrip(".")) for n, host in ours.items() if -n not in found]
-    answer = says(*there, *(Mx(n, "mx.example.org") for n in found if n > 0))
+    answer = response(*there, *(Mx(n, "mx.example.org") for n in found if n > 0))
     assert [judged(answer, wanted=each).status for each in wanted[:2]] == expected
 
 
@@ -239,9 +239,9 @@ def test_a_failed_query_proves_nothing(answer: Answer, words: str, remedy: str) 
     assert (verdict.status, verdict.found) == ("unknown", ())
     assert words in verdict.detail
     assert verdict.remedy.startswith(remedy)
-    beside = judged(answer, says(OURS, server=NS2))
+    beside = judged(answer, response(OURS, server=NS2))
     assert (beside.status, beside.detail) == ("match", "ns2.example.net (192.0.2.2) has it.")
-    assert judged(answer, says(server=NS2)).status == "missing"
+    assert judged(answer, response(server=NS2)).status == "missing"
 
 
 def test_without_an_authoritative_server_the_record_is_unknown() -> None:
@@ -254,7 +254,7 @@ def test_without_an_authoritative_server_the_record_is_unknown() -> None:
 
 def test_servers_that_disagree_are_listed() -> None:
     """If servers disagree, the verdict lists them and recommends waiting for the zone transfer."""
-    verdict = judged(says(OURS), says(server=NS2))
+    verdict = judged(response(OURS), response(server=NS2))
     assert (verdict.status, verdict.code) == ("missing", "servers_disagree")
     ns1, ns2 = verdict.detail.split(";")
     assert ns1 == "ns1.example.net (192.0.2.1): the record is published"
@@ -264,14 +264,14 @@ def test_servers_that_disagree_are_listed() -> None:
 
 def test_the_worst_problem_comes_first() -> None:
     """If servers report different problems, the worst problem determines the verdict."""
-    verdict = judged(says(), says(Mx(1, "mx.example.org"), server=NS2))
+    verdict = judged(response(), response(Mx(1, "mx.example.org"), server=NS2))
     assert (verdict.status, verdict.found) == ("conflict", ("1 mx.example.org.",))
     assert verdict.remedy.startswith("At example.com, remove the record MX 1 mx.example.org.")
 
 
 def test_resolvers_confirm_the_record() -> None:
     """A resolver that rejects the DNSSEC signatures causes a conflict."""
-    bogus = judged(says(OURS), resolved=(fails("bogus", "SERVFAIL", RESOLVER),))
+    bogus = judged(response(OURS), resolved=(fails("bogus", "SERVFAIL", RESOLVER),))
     assert (bogus.status, bogus.code) == ("conflict", "dnssec")
     assert "192.0.2.53 rejects its DNSSEC signatures" in bogus.detail
     assert "DS record" in bogus.remedy
@@ -280,27 +280,27 @@ def test_resolvers_confirm_the_record() -> None:
 @pytest.mark.parametrize(
     ("resolved", "expected"),
     [
-        ([says(OURS), fails("silent", "")], True),
+        ([response(OURS), fails("silent", "")], True),
         ([fails("silent", "")], False),
         ([], False),
-        ([says(OURS), says()], False),
-        ([says(OURS), fails("bogus", "SERVFAIL")], False),
+        ([response(OURS), response()], False),
+        ([response(OURS), fails("bogus", "SERVFAIL")], False),
     ],
 )
 def test_resolved_records(resolved: list[Answer], expected: bool) -> None:
     """A record counts as resolved if at least one resolver answers and none contradicts it."""
-    observation = Observation((says(OURS),), None, tuple(resolved))
+    observation = Observation((response(OURS),), None, tuple(resolved))
     assert is_resolved(MX, observation) is expected
 
 
 @pytest.mark.parametrize(
     ("answers", "resolved", "expected"),
     [
-        ([says(OURS), says(OURS)], True, "active"),
-        ([says(OURS)], False, "published"),
-        ([says(OURS), fails("silent", "")], True, "unknown"),
-        ([says(), fails("silent", "")], False, "created"),
-        ([says(OURS), says(Mx(0, ""))], True, "created"),
+        ([response(OURS), response(OURS)], True, "active"),
+        ([response(OURS)], False, "published"),
+        ([response(OURS), fails("silent", "")], True, "unknown"),
+        ([response(), fails("silent", "")], False, "created"),
+        ([response(OURS), response(Mx(0, ""))], True, "created"),
         ([], True, "unknown"),
     ],
 )
@@ -312,7 +312,7 @@ def test_the_stage_is_that_of_the_last_record(
     assert stage_of(verdicts, resolved=resolved) == expected
 
 
-CNAME = says(alias="key.example.net")
+CNAME = response(alias="key.example.net")
 RENAMED = Redirection("DNAME", "_domainkey.example.com", "service.keys.example")
 DELEGATED = Redirection("NS", "_domainkey.example.com", "ns1.keys.example")
 
@@ -323,12 +323,12 @@ DELEGATED = Redirection("NS", "_domainkey.example.com", "ns1.keys.example")
 @pytest.mark.parametrize(
     ("wanted", "answer", "status", "code"),
     [
-        (SPF, says(INCLUDE), "conflict", "elsewhere"),
-        (SPF, says(), "conflict", "elsewhere"),
-        (DKIM, says(WANTED_KEY), "match", "present"),
-        (DKIM, says("x"), "conflict", "elsewhere"),
-        (DKIM, says("v=DKIM1; p=BB"), "conflict", "elsewhere"),
-        (DKIM, says(detail="no resolver answered"), "unknown", "unresolved"),
+        (SPF, response(INCLUDE), "conflict", "elsewhere"),
+        (SPF, response(), "conflict", "elsewhere"),
+        (DKIM, response(WANTED_KEY), "match", "present"),
+        (DKIM, response("x"), "conflict", "elsewhere"),
+        (DKIM, response("v=DKIM1; p=BB"), "conflict", "elsewhere"),
+        (DKIM, response(detail="no resolver answered"), "unknown", "unresolved"),
         (DKIM, fails("lame", "REFUSED"), "unknown", "unresolved"),
     ],
 )
@@ -344,12 +344,12 @@ def test_only_a_key_may_be_kept_elsewhere(
 @pytest.mark.parametrize(
     ("answer", "wildcard", "is_wildcard"),
     [
-        (says("a", "b"), says("b", "a"), True),
-        (ASTRAY, says(alias="key.example.net"), True),
-        (says("a", "b"), says("c"), False),
-        (says("a"), Answer(NS1, "silent", "", (txt("a"),)), False),
-        (says(), says(), False),
-        (says(WANTED_KEY), says(WANTED_KEY), False),
+        (response("a", "b"), response("b", "a"), True),
+        (ASTRAY, response(alias="key.example.net"), True),
+        (response("a", "b"), response("c"), False),
+        (response("a"), Answer(NS1, "silent", "", (txt("a"),)), False),
+        (response(), response(), False),
+        (response(WANTED_KEY), response(WANTED_KEY), False),
     ],
 )
 def test_an_answer_from_a_wildcard_is_not_the_record(
@@ -359,7 +359,7 @@ def test_an_answer_from_a_wildcard_is_not_the_record(
     verdict = judged(answer, wanted=DKIM, wildcard=wildcard)
     assert (verdict.code == "wildcard") is is_wildcard
     assert not is_wildcard or verdict.status == "missing"
-    assert judged(says(OURS), wildcard=says(OURS)).status == "match"
+    assert judged(response(OURS), wildcard=response(OURS)).status == "match"
 
 
 @pytest.mark.parametrize("wanted", [MX, SPF, DKIM, OTHER])
