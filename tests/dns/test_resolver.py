@@ -321,7 +321,7 @@ def test_the_servers_of_a_name(world: Resolvers) -> None:
     assert servers_of(f"x._domainkey.{deep}", world) == expected
     # A company's internal zone may have a name of only one label.
     assert servers_of("there.test", world)[0] == "test"
-    with pytest.raises(NameServerError, match=r"Register the domain .* option nameservers"):
+    with pytest.raises(NameServerError, match="option nameservers"):
         servers_of("selector._domainkey.free.test", world)
 
 

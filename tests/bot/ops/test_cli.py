@@ -119,7 +119,8 @@ def test_ids_that_slack_does_not_know_are_named(here: Company, run: Run) -> None
     Path(os.environ[f"{PREFIX}POLICY_FILE"]).write_text(policy)
     status, out, _ = run("check-config", "--online")
     assert status == 1
-    assert "groups.mail-admins.users lists the user U99999999" in out
+    assert "groups.mail-admins.users" in out
+    assert "U99999999" in out
     assert "groups.mail-admins.usergroups lists S404" in out
     here.slack.faults.rate_limit("users.info", retry_after=5)
     assert "not all ids in the policy" in run("check-config", "--online")[1]

@@ -77,7 +77,7 @@ def test_another_schema_is_migrated_or_left_alone(
     assert not database.write(lambda c: deliveries.record_new(c, "kept", at=START))
     database.write(lambda c: c.execute(text("UPDATE alembic_version SET version_num = '9999'")))
     for refuse in (checked, migrate):
-        with pytest.raises(DatabaseError, match="schema 9999, which this version doesn't know"):
+        with pytest.raises(DatabaseError, match="schema 9999"):
             refuse(database_url)
 
 
@@ -179,12 +179,12 @@ def test_an_unusable_database_is_reported_in_one_line(tmp_path: Path) -> None:
             DatabaseError, match=r"the database must be a file or a URL|unsupported database"
         ):
             Database(url)
-    with pytest.raises(DatabaseError, match=r"a\.sqlite can't be used \(No such file"):
+    with pytest.raises(DatabaseError, match=r"a\.sqlite .*No such file"):
         Database(str(tmp_path / "none" / "a.sqlite"))
     path = tmp_path / "a.sqlite"
     path.write_text("Not a database, and longer than the header of one. " * 20)
     for refuse in (checked, migrate):
-        with pytest.raises(DatabaseError, match=r"can't be used \(file is not a database\)"):
+        with pytest.raises(DatabaseError, match="not a database"):
             refuse(str(path))
     url = f"postgresql://bot:canary@/bot?host={tmp_path}"
     with pytest.raises(DatabaseError, match="the database can't be used") as found:

@@ -75,7 +75,7 @@ class ReportRun:
     def report(self, file: str, *options: str, **variables: object) -> Run:
         """Write a report with a fixed date."""
         given = {"mail_report_date": DATE, **self.queried, **variables}
-        return self.desk.play("report", *options, mail_report_file=file, **given)
+        return self.runner.play("report", *options, mail_report_file=file, **given)
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +125,7 @@ def run(stage: ReportRun, service: RunningService) -> Run:
 @pytest.fixture(scope="module")
 def written(stage: ReportRun, run: Run) -> Path:
     """Provide the path of the report."""
-    return stage.desk.folder / "report.html"
+    return stage.runner.folder / "report.html"
 
 
 @pytest.fixture
@@ -160,8 +160,8 @@ def test_check_mode_writes_nothing(stage: ReportRun) -> None:
     """Check mode predicts the change, and without a report file the playbook fails."""
     run = stage.report("unwritten.html", "--check", mail_verify_dns=False)
     assert (run.status, run.recap.changed) == (0, 1), run.output
-    assert not (stage.desk.folder / "unwritten.html").exists()
-    refused = stage.desk.play("report", mail_report_file="")
+    assert not (stage.runner.folder / "unwritten.html").exists()
+    refused = stage.runner.play("report", mail_report_file="")
     assert refused.status == 2
     assert "mail_report_file" in output_text(refused)
 

@@ -164,7 +164,7 @@ def test_an_alias_of_the_right_key_stays() -> None:
     alias = [{"name": SELECTOR, "type": "CNAME", "value": ["keys.example.net."]}]
     rows = FILTERS["record_sets"](verified("missing", "missing", "match"), alias)
     assert [row["action"] for row in rows] == ["create", "create", "none"]
-    with pytest.raises(AnsibleFilterError, match=r"CNAME record at .* leads to keys.example.net"):
+    with pytest.raises(AnsibleFilterError, match=r"keys\.example\.net"):
         FILTERS["record_sets"](verified("missing", "missing", "conflict"), alias)
 
 

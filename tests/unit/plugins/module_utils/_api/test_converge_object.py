@@ -544,14 +544,10 @@ STEPS = [
 ]
 
 
-@pytest.mark.parametrize("server_kind", SERVERS)
-def test_steps_are_idempotent_over_any_server(
-    server_kind: str, serve: Serve, connect: Connect
-) -> None:
+@pytest.mark.parametrize("kind", SERVERS)
+def test_steps_are_idempotent_over_any_server(kind: str, serve: Serve, connect: Connect) -> None:
     """Each step changes something on any kind of service, and repeating the step sends no write."""
-    service = InMemoryService(
-        SERVERS[server_kind], domain("other.example"), mailbox("zoe@other.example")
-    )
+    service = InMemoryService(SERVERS[kind], domain("other.example"), mailbox("zoe@other.example"))
     server = serve(service)
     client = connect(server, timeout=300.0)
     for number, task in enumerate(STEPS):
