@@ -68,7 +68,7 @@ def test_both_ways_give_the_same(parity: parity_runs.ParityProject, publisher: P
     here, modules = parity.both(PLAYBOOKS / "parity.yml")
     assert here.results == modules.results
     assert here.shown == modules.shown
-    assert all(told.startswith("in process ") for them in here.told.values() for told in them)
+    assert all(route.startswith("in process ") for them in here.routes.values() for route in them)
     (play,) = yaml.safe_load((PLAYBOOKS / "parity.yml").read_text("utf-8"))
     results = {name: them[-1] for name, them in here.results.items()}
     assert list(results) == [task["name"] for task in play["tasks"]]

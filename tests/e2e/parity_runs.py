@@ -41,7 +41,7 @@ class RunResult:
     results: Mapping[str, list[Any]]
 
     @property
-    def told(self) -> dict[str, list[str]]:
+    def routes(self) -> dict[str, list[str]]:
         """The lines at -vvv about how each task was run."""
         found: dict[str, list[str]] = {}
         task = ""
@@ -123,9 +123,9 @@ def _stable(text: str) -> str:
 def _by_task(events: Path) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
     for event in _events(events):
-        for told in event:
-            if isinstance(told, dict) and "result" in told:
-                found.setdefault(told["task"], []).append(told["result"])
+        for argument in event:
+            if isinstance(argument, dict) and "result" in argument:
+                found.setdefault(argument["task"], []).append(argument["result"])
     return found
 
 

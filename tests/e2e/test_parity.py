@@ -137,14 +137,14 @@ def test_results_are_the_same(both: Both) -> None:
     here, modules = both
     ours = [task for task in tasks_of("parity.yml") if task != "Show the braces"]
     # This ensures that a module is not compared with itself.
-    assert list(here.told) == list(modules.told) == ours
+    assert list(here.routes) == list(modules.routes) == ours
     for task in ours:
-        assert all(told.startswith("in process ") for told in here.told[task])
-        assert [SWITCHED_OFF] * len(here.told[task]) == modules.told[task]
+        assert all(route.startswith("in process ") for route in here.routes[task])
+        assert [SWITCHED_OFF] * len(here.routes[task]) == modules.routes[task]
         assert here.results[task] == modules.results[task], task
     assert here.shown == modules.shown
     # A loop runs in one process, so its items share a connection.
-    assert len(set(here.told["Use or bypass a proxy in the environment"])) == 1
+    assert len(set(here.routes["Use or bypass a proxy in the environment"])) == 1
     # The compared results include failures and successes, with and without changes.
     for task, (failed, changed) in OUTCOMES.items():
         result = here.results[task][0]
@@ -177,8 +177,8 @@ def as_modules(stage: ParityProject) -> Both:
 def test_a_module_process_where_one_is_needed(task: str, reason: str, as_modules: Both) -> None:
     """The output at -vvv says why a task needs a module process, and the result is the same."""
     here, modules = as_modules
-    assert [told.startswith(f"as a module: {reason}") for told in here.told[task]] == [True]
-    assert set(modules.told[task]) == {SWITCHED_OFF}
+    assert [route.startswith(f"as a module: {reason}") for route in here.routes[task]] == [True]
+    assert set(modules.routes[task]) == {SWITCHED_OFF}
     # A traceback contains the path of the module's temporary file.
     own = ("ansible_job_id", "results_file", "exception")
     assert without(here.results[task], *own) == without(modules.results[task], *own)
@@ -188,7 +188,7 @@ def test_a_module_process_where_one_is_needed(task: str, reason: str, as_modules
 def test_a_task_that_runs_out_of_time(stage: ParityProject, bulk: RunningService) -> None:
     """A task that exceeds its timeout is stopped, and the next task gets a new connection."""
     here, modules = stage.both(PLAYBOOKS / "parity_cut_short.yml")
-    assert all(told.startswith("in process ") for them in here.told.values() for told in them)
+    assert all(route.startswith("in process ") for them in here.routes.values() for route in them)
     for task in tasks_of("parity_cut_short.yml"):
         # The exact place at which the task was stopped differs between runs.
         place = ("frame", "exception")
@@ -209,6 +209,8 @@ def test_without_httpx(stage: ParityProject, tmp_path: Path) -> None:
     (tmp_path / "httpx.py").write_text("raise ImportError('not here')", "utf-8")
     access = {"POSTROOM_API_URL": "http://127.0.0.1:9", "POSTROOM_API_TOKEN": "of-no-use"}
     way = stage.run(PLAYBOOKS / "environment.yml", PYTHONPATH=str(tmp_path), **access)
-    assert way.told == {"Register a domain": [f"as a module: httpx is missing in {sys.executable}"]}
+    assert way.routes == {
+        "Register a domain": [f"as a module: httpx is missing in {sys.executable}"]
+    }
     (result,) = way.results["Register a domain"]
     assert "Failed to import the required Python library (httpx)" in result["msg"]

@@ -260,9 +260,9 @@ def test_a_mistake_in_a_section_is_reported_at_its_key(
     more: dict[str, Any], way: str, text: str
 ) -> None:
     """An error in the identities, groups, approvers or times is reported at its key."""
-    [(found, said)] = wrong(**more)
+    [(found, message)] = wrong(**more)
     assert found == way
-    assert text in said
+    assert text in message
 
 
 @pytest.mark.parametrize(
@@ -282,23 +282,25 @@ def test_a_mistake_in_a_rule_is_reported_at_its_key(
     rule: dict[str, Any], way: str, text: str
 ) -> None:
     """An error in a rule's groups, conditions or effect is reported at its key."""
-    [(found, said)] = wrong(rule)
+    [(found, message)] = wrong(rule)
     assert found == f"rules.0.{way}"
-    assert text in said
+    assert text in message
 
 
 def test_a_group_must_be_large_enough_for_the_floor() -> None:
     """A group must be large enough for the minimum of two approvals, unless it is a user group."""
     groups = {**GROUPS, "boss": {"users": ["U00000009", "U00000009"]}}
-    [(found, said)] = wrong({**ALIAS, "automatic": None, "approvals": {"boss": 1}}, groups=groups)
+    [(found, message)] = wrong(
+        {**ALIAS, "automatic": None, "approvals": {"boss": 1}}, groups=groups
+    )
     assert found == "rules.0.approvals.boss"
-    assert said.startswith("2 approvals from boss ")
+    assert message.startswith("2 approvals from boss ")
     own_password = {**PASSWORD, "automatic": None, "approvals": {"boss": 1}}
     assert not wrong(own_password, groups=groups)
     assert not wrong({"approvals": {"security": 10}})
     assert not wrong({"approvals": {"everyone": 10}})
-    [(_, said)] = wrong({**own_password, "groups": ["boss"]}, groups=groups)
-    assert said.startswith("1 approval from boss ")
+    [(_, message)] = wrong({**own_password, "groups": ["boss"]}, groups=groups)
+    assert message.startswith("1 approval from boss ")
 
 
 def test_a_requester_does_not_count_as_an_approver() -> None:
@@ -310,10 +312,10 @@ def test_a_requester_does_not_count_as_an_approver() -> None:
         {"actions": ["password"], "own": False, "approvals": {"two": 1}},
         {"reserved": True, "approvals": {"two": 1}},
     ):
-        [(found, said)] = wrong({**rule, "groups": ["two"]}, groups=groups)
+        [(found, message)] = wrong({**rule, "groups": ["two"]}, groups=groups)
         assert found == "rules.0.approvals.two"
-        assert said.startswith("2 approvals from two ")
-        assert "All requesters" in said
+        assert message.startswith("2 approvals from two ")
+        assert "All requesters" in message
         for askers in (["everyone"], ["admins"], ["two", "security"]):
             assert not wrong({**rule, "groups": askers}, groups=groups)
         assert not wrong({**rule, "groups": ["two"]}, groups=three)
@@ -322,9 +324,9 @@ def test_a_requester_does_not_count_as_an_approver() -> None:
 def test_approvers_groups_and_rule_names_are_checked() -> None:
     """Too few approvers, unknown groups and duplicate rule names are reported as errors."""
     groups = {**GROUPS, "admins": {"users": ["U00000001", "U00000002"]}}
-    [(found, said)] = wrong({**ALIAS, "groups": ["admins"]}, groups=groups)
+    [(found, message)] = wrong({**ALIAS, "groups": ["admins"]}, groups=groups)
     assert found == "approvers"
-    assert "2 members" in said
+    assert "2 members" in message
     assert not wrong(ALIAS, groups=groups)
     groups = {**GROUPS, "everyone": {"users": ["U111"]}}
     found_at = dict(wrong({**PASSWORD, "groups": ["staff"]}, groups=groups))

@@ -81,14 +81,14 @@ def test_an_invalid_domain_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "rule"),
     [
-        (f"{'a' * 64}.example", "63"),
-        (f"{'abcdefg.' * 32}example", "253"),
+        (f"{'a' * 64}.example", "has more than 63 characters"),
+        (f"{'abcdefg.' * 32}example", "has more than 253 characters"),
         ("a..example", "two in a row"),
         ("localhost", "has no dot"),
         ("a.1", "ends with a number"),
         ("-a.example", "its label '-a'"),
         ("example.münchen_x.de", "its label 'münchen_x'"),
-        ("a@b.example", "email address"),
+        ("a@b.example", "looks like an email address"),
     ],
 )
 def test_the_broken_rule_of_a_domain_is_named(text: str, rule: str) -> None:
@@ -106,9 +106,9 @@ def test_the_broken_rule_of_a_domain_is_named(text: str, rule: str) -> None:
         ("alice", "has no @"),
         ("@a.example", "nothing before the @"),
         ("a@b@c.example", "more than one @"),
-        (f"{'a' * 65}@a.example", "65"),
+        (f"{'a' * 65}@a.example", "65 characters before the @"),
         ("a..b@a.example", "a dot can't be first"),
-        ("a b@a.example", r"' ' .*ASCII"),
+        ("a b@a.example", "' ' is not one of the ASCII"),
     ],
 )
 def test_the_broken_rule_of_an_address_is_named(text: str, rule: str) -> None:
