@@ -205,27 +205,11 @@ records:
       elements: dict
       contains:
         server: {description: Name and address of the server., returned: always, type: str}
-        status:
-          description: Like RV(records[].status), for this server.
-          returned: always
-          type: str
-        code:
-          description: Like RV(records[].code), for this server.
-          returned: always
-          type: str
-        found:
-          description: Like RV(records[].found), for this server.
-          returned: always
-          type: list
-          elements: str
-        detail:
-          description: Like RV(records[].detail), for this server.
-          returned: always
-          type: str
-verified:
-  description: Whether the status of every record is V(match).
-  returned: when it was verified
-  type: bool
+        status: {description: "Like RV(records[].status), for this server.", returned: always, type: str}
+        code: {description: "Like RV(records[].code), for this server.", returned: always, type: str}
+        found: {description: "Like RV(records[].found), for this server.", returned: always, type: list, elements: str}
+        detail: {description: "Like RV(records[].detail), for this server.", returned: always, type: str}
+verified: {description: Whether the status of every record is V(match)., returned: when it was verified, type: bool}
 stage:
   description:
     - V(created) if a record is missing or in conflict; V(published) if the authoritative name
@@ -251,11 +235,7 @@ current:
     name: {description: "Full name, as A-labels, without a trailing dot.", returned: always, type: str}
     type: {description: "V(MX), V(TXT), or V(CNAME) for an alias.", returned: always, type: str}
     ttl: {description: Time to live in seconds; null for an alias., returned: always, type: int}
-    value:
-      description: The values, as in a zone file.
-      returned: always
-      type: list
-      elements: str
+    value: {description: "The values, as in a zone file.", returned: always, type: list, elements: str}
 zone:
   description: The records as lines of a BIND zone file, with absolute names.
   returned: success
@@ -285,22 +265,12 @@ failure:
   returned: failure
   type: dict
   contains:
-    code:
-      description: Stable identifier for use in conditions, such as V(unauthorized) or
-        V(unreachable).
-      returned: always
-      type: str
+    code: {description: "Stable identifier for conditions, such as V(unauthorized).", returned: always, type: str}
     kind: {description: "Class of the error, such as V(Unauthorized).", returned: always, type: str}
-    status:
-      description: HTTP status of the response; null if no response was received.
-      returned: when a request failed
-      type: int
+    status: {description: HTTP status; null without a response., returned: when a request failed, type: int}
     method: {description: HTTP method., returned: when a request failed, type: str}
     path: {description: Path of the request., returned: when a request failed, type: str}
-    detail:
-      description: Error message of the service, without secrets.
-      returned: when a request failed
-      type: str
+    detail: {description: "The service's message, without secrets.", returned: when a request failed, type: str}
 """
 
 from typing import TYPE_CHECKING, Any

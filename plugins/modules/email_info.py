@@ -102,11 +102,7 @@ definition:
   returned: when O(as=definition)
   type: dict
   contains:
-    domains:
-      description: Names of the domains.
-      returned: when O(kinds) includes V(domain)
-      type: list
-      elements: str
+    domains: {description: Names of the domains., returned: when O(kinds) includes V(domain), type: list, elements: str}
     mailboxes:
       description: The mailboxes.
       returned: when O(kinds) includes V(mailbox)
@@ -124,22 +120,12 @@ failure:
   returned: failure
   type: dict
   contains:
-    code:
-      description: Stable identifier for use in conditions, such as V(unauthorized) or
-        V(unreachable).
-      returned: always
-      type: str
+    code: {description: "Stable identifier for conditions, such as V(unauthorized).", returned: always, type: str}
     kind: {description: "Class of the error, such as V(Unauthorized).", returned: always, type: str}
-    status:
-      description: HTTP status of the response; null if no response was received.
-      returned: when a request failed
-      type: int
+    status: {description: HTTP status; null without a response., returned: when a request failed, type: int}
     method: {description: HTTP method., returned: when a request failed, type: str}
     path: {description: Path of the request., returned: when a request failed, type: str}
-    detail:
-      description: Error message of the service, without secrets.
-      returned: when a request failed
-      type: str
+    detail: {description: "The service's message, without secrets.", returned: when a request failed, type: str}
 """
 
 from typing import Any

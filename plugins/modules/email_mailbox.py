@@ -119,8 +119,7 @@ mailbox:
     name: {description: Primary address., returned: always, type: str}
     aliases: {description: Additional addresses., returned: always, type: list, elements: str}
 changes:
-  description: The changes, in order. In check mode, these are the planned changes. After a failure,
-    these are the changes that were made before the failure.
+  description: The changes in order. In check mode, the planned changes. After a failure, those made before it.
   returned: success or failure
   type: list
   elements: dict
@@ -129,31 +128,18 @@ changes:
     kind: {description: "V(domain), V(mailbox) or V(forwarder).", returned: always, type: str}
     name: {description: Name of the object., returned: always, type: str}
     reason: {description: Reasons for the change., returned: always, type: str}
-    code:
-      description: Code of the first reason, such as V(missing), V(add_alias) or V(declared_absent).
-      returned: always
-      type: str
+    code: {description: "Code of the first reason, such as V(add_alias).", returned: always, type: str}
 failure:
   description: Details of the failure.
   returned: failure
   type: dict
   contains:
-    code:
-      description: Stable identifier for use in conditions, such as V(unauthorized) or
-        V(unreachable).
-      returned: always
-      type: str
+    code: {description: "Stable identifier for conditions, such as V(unauthorized).", returned: always, type: str}
     kind: {description: "Class of the error, such as V(Unauthorized).", returned: always, type: str}
-    status:
-      description: HTTP status of the response; null if no response was received.
-      returned: when a request failed
-      type: int
+    status: {description: HTTP status; null without a response., returned: when a request failed, type: int}
     method: {description: HTTP method., returned: when a request failed, type: str}
     path: {description: Path of the request., returned: when a request failed, type: str}
-    detail:
-      description: Error message of the service, without secrets.
-      returned: when a request failed
-      type: str
+    detail: {description: "The service's message, without secrets.", returned: when a request failed, type: str}
 """
 
 from typing import Any

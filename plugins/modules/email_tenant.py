@@ -228,10 +228,7 @@ results:
     kind: {description: "V(domain), V(mailbox) or V(forwarder).", returned: always, type: str}
     name: {description: Name of the object., returned: always, type: str}
     state: {description: "Desired state, V(present) or V(absent).", returned: always, type: str}
-    outcome:
-      description: V(changed), V(unchanged), V(failed) or V(not_attempted).
-      returned: always
-      type: str
+    outcome: {description: "V(changed), V(unchanged), V(failed) or V(not_attempted).", returned: always, type: str}
     reason: {description: Reason for the outcome., returned: always, type: str}
 undeclared:
   description: Objects that are not in the definition and do not match O(ignore), including those
@@ -249,10 +246,7 @@ undeclared:
       elements: dict
       contains:
         address: {description: The alias., returned: always, type: str}
-        owner:
-          description: The mailbox or forwarder that has the alias.
-          returned: always
-          type: str
+        owner: {description: The mailbox or forwarder that has the alias., returned: always, type: str}
 problems:
   description: Errors in the definition, or reasons why the plan is refused.
   returned: when nothing was changed because of a problem
@@ -262,14 +256,10 @@ problems:
     code: {description: "Kind of the problem, such as V(unknown_key).", returned: always, type: str}
     file: {description: The definition file; null for the options of the task., returned: always, type: str}
     line: {description: "Line number, from 1; null if it is unknown.", returned: always, type: int}
-    where:
-      description: Path in the definition, such as V(mailboxes[3].aliases[0]).
-      returned: always
-      type: str
+    where: {description: "Path in the definition, such as V(mailboxes[3].aliases[0]).", returned: always, type: str}
     text: {description: The problem and its remedy., returned: always, type: str}
 changes:
-  description: The changes, in order. In check mode, these are the planned changes. After a failure,
-    these are the changes that were made before the failure.
+  description: The changes in order. In check mode, the planned changes. After a failure, those made before it.
   returned: success or failure
   type: list
   elements: dict
@@ -278,31 +268,18 @@ changes:
     kind: {description: "V(domain), V(mailbox) or V(forwarder).", returned: always, type: str}
     name: {description: Name of the object., returned: always, type: str}
     reason: {description: Reasons for the change., returned: always, type: str}
-    code:
-      description: Code of the first reason, such as V(missing), V(add_alias) or V(declared_absent).
-      returned: always
-      type: str
+    code: {description: "Code of the first reason, such as V(add_alias).", returned: always, type: str}
 failure:
   description: Details of the failure.
   returned: failure
   type: dict
   contains:
-    code:
-      description: Stable identifier for use in conditions, such as V(unauthorized) or
-        V(unreachable).
-      returned: always
-      type: str
+    code: {description: "Stable identifier for conditions, such as V(unauthorized).", returned: always, type: str}
     kind: {description: "Class of the error, such as V(Unauthorized).", returned: always, type: str}
-    status:
-      description: HTTP status of the response; null if no response was received.
-      returned: when a request failed
-      type: int
+    status: {description: HTTP status; null without a response., returned: when a request failed, type: int}
     method: {description: HTTP method., returned: when a request failed, type: str}
     path: {description: Path of the request., returned: when a request failed, type: str}
-    detail:
-      description: Error message of the service, without secrets.
-      returned: when a request failed
-      type: str
+    detail: {description: "The service's message, without secrets.", returned: when a request failed, type: str}
 """
 
 from datetime import datetime, timezone
