@@ -39,11 +39,7 @@ NEW_SECRETS = "_ansible_new_secrets"
 
 #: The options that all modules share. The doc fragment ``api`` documents them.
 API_OPTIONS: dict[str, Any] = {
-    "api_url": {
-        "type": "str",
-        "required": True,
-        "fallback": (env_fallback, ["POSTROOM_API_URL"]),
-    },
+    "api_url": {"type": "str", "required": True, "fallback": (env_fallback, ["POSTROOM_API_URL"])},
     "api_token": {
         "type": "str",
         "required": True,

@@ -17,15 +17,7 @@ from typing import Any
 
 from .. import errors
 from ..names import read_name
-from .endpoints import (
-    Call,
-    ErrorResponse,
-    InvalidResponse,
-    Response,
-    decode,
-    describe,
-    error_code,
-)
+from .endpoints import Call, ErrorResponse, InvalidResponse, Response, decode, describe, error_code
 
 _THROTTLED = re.compile(r"rate.?limit|too many|throttl|slow down", re.IGNORECASE)
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)

@@ -19,14 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Optional
 
-from ..errors import (
-    InvalidInput,
-    KeyRefused,
-    NameServerError,
-    NoAnswer,
-    UpdateRefused,
-    ZoneChanged,
-)
+from ..errors import InvalidInput, KeyRefused, NameServerError, NoAnswer, UpdateRefused, ZoneChanged
 from .notations import as_rdata
 from .query import Answer, Server, answer_of, random_names, upwards
 from .record_sets import RecordSet, Redirection

@@ -14,16 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
-from ..models import (
-    NO_EDIT,
-    Action,
-    Edit,
-    Forwarder,
-    Individual,
-    Mailbox,
-    Principal,
-    change_row,
-)
+from ..models import NO_EDIT, Action, Edit, Forwarder, Individual, Mailbox, Principal, change_row
 from ..names import Name
 from .declared import Declared
 from .problems import Problem, Reason

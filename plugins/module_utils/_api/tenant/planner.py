@@ -54,11 +54,7 @@ def plan_tenant(
 
 class _Planner:
     def __init__(
-        self,
-        state: TenantState,
-        definition: Definition,
-        purge: Purge | None,
-        passwords: Passwords,
+        self, state: TenantState, definition: Definition, purge: Purge | None, passwords: Passwords
     ) -> None:
         self.state = state
         self.definition = definition
