@@ -14,8 +14,7 @@ description:
     set to its default, or omitted if it lacks a default.
   - Use M(ansible.builtin.validate_argument_spec) to validate the result. This filter only checks
     that strings and paths are strings.
-author:
-  - Postroom contributors (@postroom)
+author: [Postroom contributors (@postroom)]
 options:
   _input: {description: "Values of the variables, keyed by name.", type: dict, required: true}
   options:

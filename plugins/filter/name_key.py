@@ -11,8 +11,7 @@ version_added: 0.1.0
 description:
   - Returns a name in lower case, with an internationalized domain converted to its ASCII form. The
     service and the modules compare names in this form.
-author:
-  - Postroom contributors (@postroom)
+author: [Postroom contributors (@postroom)]
 options:
   _input: {description: A domain or an address., type: str, required: true}
 seealso:

@@ -13,8 +13,7 @@ description:
     it as a dictionary of lists.
   - Error messages never include any part of the input, because it may be a password. By contrast,
     the P(ansible.builtin.from_yaml#filter) filter shows the lines that it cannot parse.
-author:
-  - Postroom contributors (@postroom)
+author: [Postroom contributors (@postroom)]
 options:
   _input:
     description:
@@ -48,7 +47,7 @@ from typing import Any
 
 from ..module_utils._api.errors import InvalidInput
 from ..module_utils._api.tenant.definition_file import Malformed, RepeatedKey, parse_yaml
-from ..module_utils._api.tenant.read_passwords import read_passwords
+from ..module_utils._passwords import read_passwords
 from ..plugin_utils._filters import as_filter, decrypted
 
 _REMEDY = "Write a line address: password for each mailbox, with the password in quotes"

@@ -21,8 +21,7 @@ description:
   - If the input consists of verified records, the filter also fails if the name servers did not
     answer or disagreed, because other records could be lost. If O(current) comes from the DNS
     provider, pass records that were only retrieved.
-author:
-  - Postroom contributors (@postroom)
+author: [Postroom contributors (@postroom)]
 positional: current, state
 options:
   _input:

@@ -14,8 +14,7 @@ description:
   - The mechanisms of the wanted record are inserted before V(all). Everything else is unchanged.
   - Fails in cases that the domain's owner has to decide, for example if there are several SPF
     records.
-author:
-  - Postroom contributors (@postroom)
+author: [Postroom contributors (@postroom)]
 positional: wanted
 options:
   _input:

@@ -17,8 +17,7 @@ description:
     text, a list becomes text with one entry per line, and a boolean becomes a choice between
     V(true) and V(false). An option with C(choices) becomes a selection, and an option with
     C(no_log) becomes a password field.
-author:
-  - Postroom contributors (@postroom)
+author: [Postroom contributors (@postroom)]
 options:
   _input: {description: The content of the argument file., type: dict, required: true}
 """

@@ -11,8 +11,7 @@ version_added: 0.1.0
 description:
   - A TXT record consists of strings of at most 255 bytes. Longer texts, such as 2048-bit DKIM keys,
     must be divided, and many providers and tools leave that to the caller.
-author:
-  - Postroom contributors (@postroom)
+author: [Postroom contributors (@postroom)]
 options:
   _input:
     description:

@@ -10,8 +10,7 @@ short_description: Write DNS records as lines of a zone file
 version_added: 0.1.0
 description:
   - Returns MX and TXT records as lines of a zone file, with absolute names and quoted strings.
-author:
-  - Postroom contributors (@postroom)
+author: [Postroom contributors (@postroom)]
 options:
   _input:
     description:

@@ -20,8 +20,7 @@ description:
   - With O(stage), C(email_stage) is one of C(created), C(published), C(active) and C(unknown), as in
     RV(postroom.email.email_dns_records#module:stage). If it is C(unknown), C(email_stage_reason) is
     C(no_records), C(no_name_servers), C(no_answer) or C(timed_out).
-author:
-  - Postroom contributors (@postroom)
+author: [Postroom contributors (@postroom)]
 extends_documentation_fragment:
   - constructed
   - inventory_cache

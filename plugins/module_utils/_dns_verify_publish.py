@@ -24,7 +24,6 @@ from ._api.dns.update import TsigKey, UpdateServer
 from ._api.dns.verify import Verification, Waiting, verify, wait
 from ._api.errors import InvalidInput, NameServersNotFound, NotPublished
 from ._api.models import RequiredRecords
-from ._dns_retrieve import Retrieved
 from ._module import Outcome, Params
 
 #: The timeout for one query or one update, in seconds.
@@ -83,20 +82,24 @@ class DnsTask:
             self._server = parse_server(named, "update_server") if named else None
 
     def run(
-        self, retrieved: Retrieved, *, seconds: float, check_mode: bool, watch: Watch | None
+        self,
+        required: RequiredRecords,
+        outcome: Outcome,
+        *,
+        seconds: float,
+        check_mode: bool,
+        watch: Watch | None,
     ) -> Outcome:
         """Verify, publish or withdraw the records.
 
+        :param outcome: the return values for the records that the service requires
         :param seconds: the timeout for publishing and withdrawing
         :raises NotPublished: if the wait timed out
         """
-        required, values, warnings = retrieved
         if not required.records:
-            is_verified = self._state == "verified"
             none = {"verified": False, "stage": "unknown", "advice": []}
-            values = {**values, "current": [], **(none if is_verified else {"changes": []})}
-            return Outcome(values=values, warnings=warnings)
-        outcome = Outcome(values=values, warnings=warnings)
+            none = none if self._state == "verified" else {"changes": []}
+            return outcome._replace(values={**outcome.values, "current": [], **none})
         if self._key is not None:
             outcome = self._publish(required, self._key, outcome, seconds, dry_run=check_mode)
         # Check mode publishes nothing, so there is nothing to wait for.

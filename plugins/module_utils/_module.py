@@ -130,7 +130,7 @@ def execute(
     except PostroomError as error:
         failure: dict[str, object] = {"code": error.code, "kind": type(error).__name__}
         if isinstance(error, ServiceError):
-            failure |= error.failure.as_dict()
+            failure |= error.failure._asdict()
         done = list(error.done)
         return {
             "failed": True,

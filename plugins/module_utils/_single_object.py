@@ -6,11 +6,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from ._api.client.client import Client
-from ._api.models import respelled
-from ._api.names import Name
+from ._api.models import Principal
 from ._api.tenant.converge_object import converge_object
-from ._api.tenant.declared import Declared, DeclaredForwarder, DeclaredIndividual, Passwords
+from ._api.tenant.declared import Declared, Passwords
 from ._api.tenant.plan import Probe, as_diff
 from ._module import Outcome
 
@@ -28,14 +30,19 @@ def ensure_object(
         client, declared, dry_run=check_mode, passwords=passwords, probe=probe
     )
     principal = converged.principal
-    # A service may change the case of a name.
-    shown = None if principal is None else respelled(principal, _names(declared)).as_dict()
+    shown = None if principal is None else _respelled(principal, declared).as_dict()
     changes = [change.as_dict() for change in converged.changes]
     values = {declared.kind: shown, "changes": changes}
     return Outcome(bool(changes), values, as_diff(converged.changes), converged.warnings)
 
 
-def _names(declared: Declared) -> list[Name]:
-    aliases = declared.aliases if isinstance(declared, DeclaredIndividual) else None
-    members = declared.members if isinstance(declared, DeclaredForwarder) else None
-    return [*(members or ()), *(aliases or ()), declared.name]
+def _respelled(principal: Principal, declared: Declared) -> Principal:
+    """Return a principal with its names spelled as declared, because a service may change case."""
+    names = {declared.name: declared.name}
+    lists: dict[str, Any] = {}
+    for key in ("aliases", "members"):
+        names |= {name: name for name in getattr(declared, key, None) or ()}
+    for key in ("aliases", "members"):
+        if hasattr(principal, key):
+            lists[key] = frozenset(names.get(name, name) for name in getattr(principal, key))
+    return replace(principal, name=names.get(principal.name, principal.name), **lists)

@@ -17,8 +17,7 @@ description:
   - Publishes and withdraws them with signed dynamic updates (RFC 2136, TSIG). Other records are
     kept, and concurrent changes by other clients are not overwritten.
   - For DNS providers without dynamic updates, use the P(postroom.email.dns#role) role.
-author:
-  - Postroom contributors (@postroom)
+author: [Postroom contributors (@postroom)]
 extends_documentation_fragment:
   - postroom.email.api
   - postroom.email.api.attributes
@@ -276,7 +275,11 @@ failure:
 from typing import TYPE_CHECKING, Any
 
 from ..module_utils._api.client.client import Client
-from ..module_utils._dns_retrieve import retrieve
+from ..module_utils._api.dns import notations
+from ..module_utils._api.dns.record_sets import wanted_sets
+from ..module_utils._api.errors import NotFound, Refused
+from ..module_utils._api.models import RequiredRecords
+from ..module_utils._api.names import parse_domain
 from ..module_utils._module import Outcome, Params, run_module
 
 if TYPE_CHECKING:
@@ -313,15 +316,52 @@ def ensure_records(
     """
     end = client.now() + client.timeout
     if params["state"] == "retrieved":
-        found = retrieve(client, params, check_mode=check_mode)
-        return Outcome(values=found.values, warnings=found.warnings)
+        return _retrieve(client, params, check_mode=check_mode)[1]
     # Import this only here, because it imports dnspython.
     from ..module_utils._dns_verify_publish import DnsTask  # noqa: PLC0415
 
     # Validate the options before sending a request.
     task = DnsTask(params)
-    found = retrieve(client, params, check_mode=check_mode)
-    return task.run(found, seconds=end - client.now(), check_mode=check_mode, watch=watch)
+    required, outcome = _retrieve(client, params, check_mode=check_mode)
+    seconds = end - client.now()
+    return task.run(required, outcome, seconds=seconds, check_mode=check_mode, watch=watch)
+
+
+def _retrieve(
+    client: Client, params: Params, *, check_mode: bool
+) -> tuple[RequiredRecords, Outcome]:
+    """Retrieve a domain's records, which are empty if it is not registered and need not be."""
+    domain = parse_domain(params["domain"], "domain")
+    ttl = notations.checked_ttl(params["ttl"])
+    state = params["state"]
+    warnings: list[str] = []
+    # Unused servers and keys cause no warning, because they may be defaults for many tasks.
+    if params["wait"] and state not in ("verified", "present"):
+        warnings.append(f"wait has no effect with state {state}. Use it with verified or present.")
+    try:
+        required = client.dns_records(domain)
+    except NotFound:
+        client.check_api()
+        if state == "absent":
+            warnings.append(f"{domain} is not registered in this tenant. Nothing is withdrawn.")
+        elif check_mode:
+            # The planner uses the same text, because Ansible displays identical warnings only once.
+            warnings.append(
+                f"The domain {domain} is not registered yet. Check mode assumes that an earlier "
+                "task creates it."
+            )
+        else:
+            from ..module_utils._api.dns.messages import text  # noqa: PLC0415
+
+            raise Refused(text("unregistered", domain=domain)) from None
+        required = RequiredRecords(domain, ())
+    values = {
+        "domain": str(domain),
+        "records": notations.as_return_values(required, ttl),
+        "zone": notations.zone_text(wanted_sets(required, ttl)),
+        "octodns": notations.octodns(required, ttl),
+    }
+    return required, Outcome(values=values, warnings=warnings)
 
 
 def main() -> None:

@@ -19,8 +19,7 @@ description:
   - One request lists the tenant. Before anything is created or deleted, two more requests, one for
     each type of object, check that the list is complete. Changes are made concurrently, in the
     order of their dependencies, with deletions last.
-author:
-  - Postroom contributors (@postroom)
+author: [Postroom contributors (@postroom)]
 extends_documentation_fragment:
   - postroom.email.api
   - postroom.email.api.attributes
@@ -300,9 +299,13 @@ from ..module_utils._api.tenant.plan import as_diff
 from ..module_utils._api.tenant.problems import Source
 from ..module_utils._api.tenant.purge import KINDS, Purge
 from ..module_utils._api.tenant.read_definition import read_definition
-from ..module_utils._api.tenant.read_passwords import read_passwords
 from ..module_utils._module import Outcome, Params, run_module
-from ..module_utils._passwords import PASSWORD_OPTIONS, login_probe, replaces_passwords
+from ..module_utils._passwords import (
+    PASSWORD_OPTIONS,
+    login_probe,
+    read_passwords,
+    replaces_passwords,
+)
 
 ARGUMENT_SPEC: dict[str, Any] = {
     "definition_files": {"type": "list", "elements": "path", "aliases": ["definition_file"]},

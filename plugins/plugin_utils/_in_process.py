@@ -19,7 +19,7 @@ import re
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
@@ -31,9 +31,15 @@ from ansible.plugins.action.normal import ActionModule as NormalAction
 from ansible.utils.display import Display
 
 from ..module_utils._api.client.client import Client
-from ..module_utils._api.client.transport import import_httpx
-from ..module_utils._module import API_OPTIONS, NEW_SECRETS, Outcome, Params, run_and_exit
-from ._connection_cache import ConnectionCache
+from ..module_utils._api.client.transport import Transport, import_httpx
+from ..module_utils._module import (
+    API_OPTIONS,
+    NEW_SECRETS,
+    Outcome,
+    Params,
+    connect,
+    run_and_exit,
+)
 from ._variable_hints import unused_variables, with_variables
 from ._worker_module import HAS_PROFILES, WorkerModule, missing_parts, module_output
 
@@ -62,6 +68,44 @@ _READ_AT_START = re.compile(
 #: The names that a shell accepts.
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _ORPHAN_CHECK_INTERVAL = 0.5
+_MAX_CONNECTIONS = 8
+
+
+class ConnectionCache:
+    """The transports of this process, keyed by the options and environment they depend on."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Hashable, Transport] = {}
+
+    def get(self, params: Params) -> Transport:
+        """Return a cached or new transport for a task's options."""
+        key = _connection_key(params)
+        transport = self._kept.pop(key, None) or connect(params)
+        self._kept[key] = transport
+        for oldest in list(self._kept)[:-_MAX_CONNECTIONS]:
+            del self._kept[oldest]
+        return transport
+
+    def clear(self) -> None:
+        """Drop all connections after an interrupted task, which may have left a partial response.
+
+        The garbage collector closes them, because a thread may still be sending.
+        """
+        self._kept.clear()
+
+
+def _connection_key(params: Params) -> Hashable:
+    # The process ID prevents a forked process from using its parent's connections.
+    key = [os.getpid(), params["api_url"], params["api_token"], params["validate_certs"]]
+    if params["ca_path"] is not None:
+        file = Path(params["ca_path"]).absolute()
+        key.append(file)
+        with suppress(OSError):
+            status = file.stat()
+            key += [status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size]
+    key += sorted(item for item in os.environ.items() if item[0].lower().endswith("_proxy"))
+    return tuple(key)
+
 
 _connections = ConnectionCache()
 _display = Display()

@@ -26,9 +26,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.tenant.problem
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_definition import (
     read_definition,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_passwords import (
-    read_passwords,
-)
+from ansible_collections.postroom.email.plugins.module_utils._passwords import read_passwords
 from ansible_collections.postroom.email.tests.benchmark.servers import Server
 
 #: The content of a definition file.

@@ -25,15 +25,10 @@ _SECRET_KEY = re.compile("passw|passphrase|secret", re.IGNORECASE)
 class Failure(NamedTuple):
     """A failed request and the reason, redacted and shortened."""
 
-    kind: str
     status: int | None
     method: str
     path: str
     detail: str
-
-    def as_dict(self) -> dict[str, object]:
-        """Return the failure as a dictionary for a module's result."""
-        return self._asdict()
 
 
 class PostroomError(Exception):

@@ -10,7 +10,6 @@ forwarder; one without members is a mailbox.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, Union
 
@@ -167,25 +166,3 @@ def password_flaw(password: str) -> str | None:
 def spelled(names: frozenset[Name]) -> list[str]:
     """Return names as they were spelled, in a stable order."""
     return [str(name) for name in sorted(names)]
-
-
-def respelled(principal: Principal, names: Iterable[Name]) -> Principal:
-    """Return the principal with its names spelled as they are in ``names``."""
-    spelling = {name: name for name in names}
-
-    def own(name: Name) -> Name:
-        return spelling.get(name, name)
-
-    if isinstance(principal, Forwarder):
-        principal = replace(principal, members=frozenset(map(own, principal.members)))
-    if isinstance(principal, (Mailbox, Forwarder)):
-        principal = replace(principal, aliases=frozenset(map(own, principal.aliases)))
-    return replace(principal, name=own(principal.name))
-
-
-def change_row(action: Action, kind: str, name: object, reason: str) -> dict[str, str]:
-    """Return a change in the format of a module's result.
-
-    :param reason: the reason for the change, as a clause
-    """
-    return {"action": action, "kind": kind, "name": str(name), "reason": reason}

@@ -227,7 +227,7 @@ def test_each_error_of_the_client_core_is_translated(
     """Each client error becomes one of the bot's own errors. The original text is only logged."""
     more: tuple[object, ...] = ("Give others.",) if kind is errors.NameServersNotFound else ()
     if issubclass(kind, errors.ServiceError):
-        more = (errors.Failure("", 503, "GET", "/", ""),)
+        more = (errors.Failure(503, "GET", "/", ""),)
     with pytest.raises((Unavailable, Rejected)) as raised, translated("hi@example.com"):
         raise kind(INSIDE, *more)
     assert "bob" not in str(raised.value)

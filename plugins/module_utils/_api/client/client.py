@@ -20,7 +20,16 @@ from .. import errors
 from ..models import NO_EDIT, Edit, Forwarder, Individual, Mailbox, Principal, RequiredRecords
 from ..names import Name
 from . import endpoints
-from .endpoints import Call, InvalidResponse, Response, describe, read_result
+from .endpoints import (
+    Call,
+    ErrorResponse,
+    InvalidResponse,
+    Page,
+    Response,
+    decode,
+    describe,
+    error_code,
+)
 from .pacing import Pacing
 from .transport import Transport
 
@@ -230,7 +239,7 @@ class Client:
             raise errors.LostUpdate(
                 f"{name}: another client overwrote the change {_MAX_REPAIRS} times. "
                 "Find and stop that client, and run again.",
-                errors.Failure("LostUpdate", None, "PATCH", endpoints.get(name).path, ""),
+                errors.Failure(None, "PATCH", endpoints.get(name).path, ""),
             )
 
     def edit_once(
@@ -276,7 +285,7 @@ class Client:
             return current
         raise errors.Rejected(
             f"{name} is now a {current.kind}, which has no address list. Run again.",
-            errors.Failure("Rejected", None, "GET", endpoints.get(name).path, ""),
+            errors.Failure(None, "GET", endpoints.get(name).path, ""),
         )
 
     def _read(self, call: Call[T]) -> T:
@@ -335,7 +344,7 @@ class Client:
             raise errors.DeadlineExceeded(
                 f"The task's timeout of {self.timeout:g} s expired before {describe(call)}. "
                 "Raise timeout, or find out why the service is slow.",
-                errors.Failure("DeadlineExceeded", None, call.method, call.path, ""),
+                errors.Failure(None, call.method, call.path, ""),
             )
         # A write gets half of the remaining time. The other half is for the GET that checks its
         # outcome.
@@ -361,12 +370,18 @@ def result_of(call: Call[T], response: Response, secrets: Sequence[str] = ()) ->
     :raises ServiceError: if the response is an error or did not come from the mail API
     """
     try:
-        return read_result(call, response)
+        body, text = decode(response.body)
+        if response.status >= 300 or text is not None or error_code(body) is not None:
+            raise ErrorResponse
+        result = call.read(body["data"] if isinstance(body, dict) and "data" in body else body)
     except InvalidResponse as reason:
         # Import this only here, because most requests succeed and don't need it.
         from .failures import failure_of  # noqa: PLC0415
 
         raise failure_of(call, response, reason, secrets) from None
+    if isinstance(result, Page):
+        return result._replace(next_path=response.next_path)
+    return result
 
 
 @contextmanager
@@ -383,7 +398,7 @@ def _after_write(name: Name) -> Iterator[None]:
 def _exists_differently(call: Call[Any]) -> errors.AlreadyExists:
     return errors.AlreadyExists(
         f"{call.subject} was just created by another client with other settings. Run again.",
-        errors.Failure("AlreadyExists", None, call.method, call.path, ""),
+        errors.Failure(None, call.method, call.path, ""),
     )
 
 
@@ -391,5 +406,5 @@ def _truncated_list(call: Call[Any], count: int, detail: str) -> errors.BadAnswe
     return errors.BadAnswer(
         f"The service's list of principals is incomplete: it has {count} entries, but {detail}. "
         "Run again; if the error persists, ask the operator of the service.",
-        errors.Failure("BadAnswer", 200, call.method, call.path, f"{count} principals, {detail}"),
+        errors.Failure(200, call.method, call.path, f"{count} principals, {detail}"),
     )

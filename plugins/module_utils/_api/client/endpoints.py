@@ -251,21 +251,6 @@ def _keys(names: frozenset[Name]) -> list[str]:
     return [name.key for name in sorted(names)]
 
 
-def read_result(call: Call[T], response: Response) -> T:
-    """Return the result of a call.
-
-    :raises InvalidResponse: if the body does not have the format that the call expects
-    :raises ErrorResponse: if the response is an error
-    """
-    body, text = decode(response.body)
-    if response.status >= 300 or text is not None or error_code(body) is not None:
-        raise ErrorResponse
-    result = call.read(body["data"] if isinstance(body, dict) and "data" in body else body)
-    if isinstance(result, Page):
-        return result._replace(next_path=response.next_path)
-    return result
-
-
 def describe(call: Call[Any]) -> str:
     """Describe a call for messages, such as ``deleting alice@example.com``."""
     if call.subject is None:

@@ -71,9 +71,7 @@ def failure_of(
     message += f" ({detail.rstrip('.')}). {advice}" if detail else f". {advice}"
     return kind(
         errors.hide(message[0].upper() + message[1:], hidden),
-        errors.Failure(
-            kind.__name__, response.status, call.method, errors.hide(call.path, hidden), detail
-        ),
+        errors.Failure(response.status, call.method, errors.hide(call.path, hidden), detail),
         retry_after=wait,
     )
 

@@ -248,7 +248,7 @@ class Transport:
             raise errors.BadAnswer(
                 f"The next page of the list is at {shown}. This is another origin, to which the "
                 "token is not sent. Set api_url to the URL that the service itself uses.",
-                self._failure("BadAnswer", call, f"next page at {shown}"),
+                self._failure(call, f"next page at {shown}"),
             )
         return str(url.raw_path.decode("ascii")).removeprefix(urlsplit(self._base_url).path)
 
@@ -289,7 +289,7 @@ class Transport:
         elif cause is not None:
             advice = "Check the port. If the service does not use TLS there, use http in api_url."
         message = f"{self._base_url} can't be reached while {describe(call)} ({detail}). {advice}"
-        return kind(message, self._failure(kind.__name__, call, detail))
+        return kind(message, self._failure(call, detail))
 
     def _environment_proxy(self) -> str | None:
         """Return the proxy that the environment sets for the scheme of the service, or None."""
@@ -309,7 +309,7 @@ class Transport:
             f"{self._base_url} sent {detail} while {describe(call)}. "
             "Raise timeout, or find out why the service is slow."
         )
-        return errors.ConnectionBroken(message, self._failure("ConnectionBroken", call, detail))
+        return errors.ConnectionBroken(message, self._failure(call, detail))
 
     def _broken(self, call: Call[Any], detail: str) -> errors.ConnectionBroken:
         is_plain = self._base_url.startswith("http:")
@@ -318,15 +318,15 @@ class Transport:
             f"The connection to {self._base_url} broke while {describe(call)} ({detail}). "
             f"Try again.{hint}"
         )
-        return errors.ConnectionBroken(message, self._failure("ConnectionBroken", call, detail))
+        return errors.ConnectionBroken(message, self._failure(call, detail))
 
     def _shown(self, call: Call[Any], error: Exception) -> str:
         text = str(error).rstrip(".") or type(error).__name__
         return errors.redact(text, [*call.secrets, *self.secrets])
 
-    def _failure(self, kind: str, call: Call[Any], detail: str) -> errors.Failure:
+    def _failure(self, call: Call[Any], detail: str) -> errors.Failure:
         path = errors.hide(call.path, [*call.secrets, *self.secrets])
-        return errors.Failure(kind, None, call.method, path, detail)
+        return errors.Failure(None, call.method, path, detail)
 
     def _checked_url(self, text: str) -> str:
         """Return the base URL without a trailing slash."""
@@ -335,7 +335,8 @@ class Transport:
             parts = urlsplit(text)
             usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
             usable = usable and text.isprintable() and " " not in text
-        except ValueError:
+            usable = usable and bool(self._httpx.URL(text).host)
+        except (self._httpx.InvalidURL, ValueError):
             usable = False
         if not usable:
             # The part before an @ may contain a password.
@@ -353,14 +354,7 @@ class Transport:
                 "path of the API themselves."
             )
         # The check for https: relies on geturl(), which returns the scheme in lower case.
-        url = parts.geturl().rstrip("/")
-        try:
-            usable = bool(self._httpx.URL(url).host)
-        except (self._httpx.InvalidURL, ValueError):
-            usable = False
-        if not usable:
-            raise errors.InvalidInput(f"api_url: {url!r} is not an http or https URL. {advice}")
-        return url
+        return parts.geturl().rstrip("/")
 
 
 def tls_context(ca_path: str | None, *, verify: bool) -> ssl.SSLContext:

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from .. import errors
-from ..models import Action, change_row
+from ..models import Action
 from . import messages, spf
 from .compare import Comparison, WantedRecord, compare, without
 from .messages import Params
@@ -60,10 +60,8 @@ class SetChange(NamedTuple):
 
     def as_dict(self) -> dict[str, str]:
         """Return the change in the format of a module's result."""
-        return {
-            **change_row(self.action, "record set", self.subject, self.reason),
-            "code": self.code,
-        }
+        about = {"kind": "record set", "name": str(self.subject)}
+        return {"action": self.action, **about, "reason": self.reason, "code": self.code}
 
 
 class RecordPlan(NamedTuple):

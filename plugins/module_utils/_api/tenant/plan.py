@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
-from ..models import NO_EDIT, Action, Edit, Forwarder, Individual, Mailbox, Principal, change_row
+from ..models import NO_EDIT, Action, Edit, Forwarder, Individual, Mailbox, Principal
 from ..names import Name
 from .declared import Declared
 from .problems import Problem, Reason
@@ -72,8 +72,8 @@ class Change:
 
     def as_dict(self) -> dict[str, str]:
         """Return the change in the format of a module's result."""
-        row = change_row(self.action, self.subject.kind, self.subject.name, self.reason)
-        return row | {"code": self.reasons[0].code}
+        about = {"kind": self.subject.kind, "name": str(self.subject.name)}
+        return {"action": self.action, **about, "reason": self.reason, "code": self.reasons[0].code}
 
 
 #: A function that returns the mailboxes whose passwords already work.

@@ -109,7 +109,7 @@ class TenantState:
                         f"The list of the tenant lacks {name}, which exists when read by name, so "
                         "the list can't be trusted. Run again; if this persists, ask the "
                         "operator of the service.",
-                        errors.Failure("BadAnswer", 200, "GET", "/api/principal", f"no {name}"),
+                        errors.Failure(200, "GET", "/api/principal", f"no {name}"),
                     )
             self._listed = listed
         return self._listed

@@ -17,10 +17,8 @@ from ansible.module_utils import basic
 from ansible.module_utils.common import parameters
 
 from ansible_collections.postroom.email.plugins.module_utils._secrets import remove_secrets
-from ansible_collections.postroom.email.plugins.plugin_utils._connection_cache import (
-    ConnectionCache,
-)
 from ansible_collections.postroom.email.plugins.plugin_utils._in_process import (
+    ConnectionCache,
     InProcessAction,
     environment_reason,
     interpreter_reason,

@@ -42,11 +42,11 @@ from ansible_collections.postroom.email.plugins.module_utils._api.tenant.planner
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.problems import (
     DECLARED_ABSENT,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_passwords import (
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.state import TenantState
+from ansible_collections.postroom.email.plugins.module_utils._passwords import (
+    mailbox_passwords,
     read_passwords,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.state import TenantState
-from ansible_collections.postroom.email.plugins.module_utils._passwords import mailbox_passwords
 from ansible_collections.postroom.email.tests.fakes.mail_api.in_memory_service import (
     InMemoryService,
     Quirks,

@@ -38,9 +38,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.tenant.problem
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_definition import (
     read_definition,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_passwords import (
-    read_passwords,
-)
+from ansible_collections.postroom.email.plugins.module_utils._passwords import read_passwords
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=timezone.utc)
 SECRET = "hunter2-hunter2"
