@@ -308,8 +308,7 @@ def _add(message: UpdateMessage, change: BeforeAfter) -> None:
 
 def _rdatas(one: RecordSet | None) -> list[Rdata]:
     """Return a record set's values as dnspython's records, with their bytes unchanged."""
-    return [
-        dns.rdata.from_text("IN", one.type, as_rdata(value), relativize=False)
-        for value in (one.values if one else ())
-        if one
-    ]
+    if one is None:
+        return []
+    texts = map(as_rdata, one.values)
+    return [dns.rdata.from_text("IN", one.type, text, relativize=False) for text in texts]

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from ..errors import NameServersNotFound, TooExpensive
+from ..errors import TooExpensive
 from ..models import RequiredRecords
 from . import messages, spf
 from .compare import Comparison, Status, WantedRecord, compare, wanted_records
@@ -135,17 +135,17 @@ class Waiting(NamedTuple):
 
 def verify(required: RequiredRecords, servers: Servers) -> Verification:
     """Verify the records of a domain once."""
-    return _Verifier(required, servers).verify()
+    return _verify(Observer(servers), wanted_records(required))
 
 
 def wait(required: RequiredRecords, servers: Servers, waiting: Waiting) -> Verification:
     """Verify until all records are published or the timeout expires. Return the last result."""
-    verifier = _Verifier(required, servers)
+    observer, wanted = Observer(servers), wanted_records(required)
     end = waiting.clock() + waiting.seconds
     pauses = 0
     reported, reported_at = "", float("-inf")
     while True:
-        seen = verifier.verify()
+        seen = _verify(observer, wanted)
         lacking = [each for each in seen.verdicts if not waiting.is_over(each)]
         now = waiting.clock()
         if not lacking or now >= end:
@@ -169,29 +169,24 @@ def _progress(verdict: Verdict) -> str:
     return f"{verdict.wanted.type} of {verdict.wanted.name} is {_STATUS[verdict.status]}{where}"
 
 
-class _Verifier:
-    def __init__(self, required: RequiredRecords, servers: Servers) -> None:
-        self._observer = Observer(servers)
-        self._wanted = wanted_records(required)
-
-    def verify(self) -> Verification:
-        """Query all servers for all records, and then the resolvers."""
-        seen = self._observer.add_resolver_answers(self._observer.observe(self._wanted))
-        answers = [answer for each in seen.values() for answer in each.resolved]
-        has_resolved = any(answer.kind in ("answered", "bogus") for answer in answers)
-        verdicts: list[Verdict] = []
-        advice: list[str] = []
-        for each in self._wanted:
-            verdict = judge(each, seen[each.key])
-            if has_resolved and each.noun == "SPF" and verdict.status != "unknown":
-                ask = limited(self._observer.resolvers.confirmed_texts, _SPF_TIMEOUT)
-                verdict, advice = _judge_lookups(verdict, seen[each.key], ask)
-            verdicts.append(verdict)
-        is_active = all(is_resolved(each, seen[each.key]) for each in self._wanted)
-        aliases = {key[0]: a.alias for key, each in seen.items() for a in each.own if a.alias}
-        current = {key: _current(key, each) for key, each in seen.items()}
-        stage = stage_of(verdicts, resolved=is_active)
-        return Verification(tuple(verdicts), stage, tuple(advice), current, aliases)
+def _verify(observer: Observer, wanted: Sequence[WantedRecord]) -> Verification:
+    """Query all servers for all records, and then the resolvers."""
+    seen = observer.add_resolver_answers(observer.observe(wanted))
+    answers = [answer for each in seen.values() for answer in each.resolved]
+    has_resolved = any(answer.kind in ("answered", "bogus") for answer in answers)
+    verdicts: list[Verdict] = []
+    advice: list[str] = []
+    for each in wanted:
+        verdict = judge(each, seen[each.key])
+        if has_resolved and each.noun == "SPF" and verdict.status != "unknown":
+            ask = limited(observer.resolvers.confirmed_texts, _SPF_TIMEOUT)
+            verdict, advice = _judge_lookups(verdict, seen[each.key], ask)
+        verdicts.append(verdict)
+    is_active = all(is_resolved(each, seen[each.key]) for each in wanted)
+    aliases = {key[0]: a.alias for key, each in seen.items() for a in each.own if a.alias}
+    current = {key: _current(key, each) for key, each in seen.items()}
+    stage = stage_of(verdicts, resolved=is_active)
+    return Verification(tuple(verdicts), stage, tuple(advice), current, aliases)
 
 
 def judge(wanted: WantedRecord, seen: Observation) -> Verdict:
@@ -205,12 +200,8 @@ def judge(wanted: WantedRecord, seen: Observation) -> Verdict:
     values = tuple(dict.fromkeys(value for answer, _found in known for value in _rdata(answer)))
     is_published = bool(known) and all(found.is_published for _answer, found in known)
     verdict = Verdict(wanted, "unknown", "no_nameservers", values, "", "", servers, is_published)
-    if not compared:
-        problem = seen.problem or NameServersNotFound(
-            f"No authoritative name server of {wanted.name} could be found.",
-            f"Ensure that {wanted.domain} is delegated, or set the option nameservers.",
-        )
-        texts = {"problem": problem.cause, "how": problem.remedy}
+    if seen.problem is not None:
+        texts = {"problem": seen.problem.cause, "how": seen.problem.remedy}
         return verdict.with_code("unknown", "no_nameservers", texts)
     if not known:
         return verdict._replace(

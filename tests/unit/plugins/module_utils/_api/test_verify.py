@@ -32,6 +32,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.verify imp
     judge,
     stage_of,
 )
+from ansible_collections.postroom.email.plugins.module_utils._api.errors import NameServersNotFound
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (
     DnsRecord,
     RequiredRecords,
@@ -245,11 +246,11 @@ def test_a_failed_query_proves_nothing(answer: Answer, words: str, remedy: str) 
 
 
 def test_without_an_authoritative_server_the_record_is_unknown() -> None:
-    """Without an authoritative server the record is unknown, and the remedy names the domain."""
-    verdict = judged(wanted=DKIM)
+    """If the name servers were not found, the record is unknown, and the verdict says why."""
+    problem = NameServersNotFound("There is no zone.", "Set the option nameservers.")
+    verdict = judge(DKIM, Observation(problem=problem))
     assert (verdict.status, verdict.code) == ("unknown", "no_nameservers")
-    assert f"No authoritative name server of {SIGNER}" in verdict.detail
-    assert "example.com is delegated" in verdict.remedy
+    assert (verdict.detail, verdict.remedy) == (problem.cause, problem.remedy)
 
 
 def test_servers_that_disagree_are_listed() -> None:
