@@ -205,7 +205,7 @@ def _lookup(resolvers: Any) -> Ask | None:
 def _row(wanted: RecordSet, found: ParsedSets, plan: RecordPlan) -> dict[str, Any]:
     def shown(record_set: RecordSet) -> dict[str, Any]:
         row = {"ttl": record_set.ttl, "value": found.spelled(record_set)}
-        comments = found.commented(record_set)
+        comments = [found.comments.get((*record_set.key, value)) for value in record_set.values]
         return {**row, "comments": comments} if any(comments) else row
 
     before = found.sets.get(wanted.key)

@@ -19,7 +19,7 @@ from ..module_utils._api.dns.resolver import map_concurrently
 from ..module_utils._api.dns.verify import Stage, verify
 from ..module_utils._api.errors import BadAnswer, InvalidInput, NotFound, Rejected, ServerFailed
 from ..module_utils._api.models import Domain, Principal, UnmanagedPrincipal
-from ..module_utils._api.names import Name, matcher, parse_domain
+from ..module_utils._api.names import Name, matches, parse_domain
 
 Facts = dict[str, Any]
 #: The reasons for an unknown stage: the service returned no records, the domain's name servers were
@@ -139,9 +139,11 @@ def _selected(
     Invalid names are left out with a warning. There is also a warning for each name in the options
     that does not exist, because it may be misspelled.
     """
-    wanted, unwanted = matcher(options["domains"]), matcher(options["exclude"])
+    wanted, unwanted = options["domains"], options["exclude"]
     names = sorted(each.name for each in principals if isinstance(each, Domain))
-    chosen = [name for name in names if wanted(name.key) and not unwanted(name.key)]
+    chosen = [
+        name for name in names if matches(name.key, wanted) and not matches(name.key, unwanted)
+    ]
     invalid = [name for name in chosen if not _is_domain(name.key)]
     warnings = [f"{str(name)!r} is not a valid domain name. It is left out." for name in invalid]
     keys = [name.key for name in names]
@@ -150,7 +152,7 @@ def _selected(
         for option in ("domains", "exclude")
         for pattern in options[option]
         # A pattern with wildcards may match future domains.
-        if not set("*?[") & set(pattern) and not any(map(matcher([pattern]), keys))
+        if not set("*?[") & set(pattern) and not any(matches(key, [pattern]) for key in keys)
     ]
     return [name for name in chosen if name not in invalid], warnings
 

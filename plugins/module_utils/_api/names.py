@@ -12,7 +12,7 @@ any name that a service returns.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from fnmatch import translate
 from functools import lru_cache
 
@@ -162,13 +162,16 @@ def glob_key(pattern: str) -> str:
     return local.lower() + at + ".".join(labels)
 
 
-def matcher(patterns: Iterable[str]) -> Callable[[str], bool]:
-    """Return a function that checks whether a key matches any of these shell-style patterns."""
-    alternatives = [translate(glob_key(pattern)) for pattern in patterns]
-    if not alternatives:
-        return lambda key: False  # noqa: ARG005
-    compiled = re.compile("|".join(alternatives))
-    return lambda key: compiled.match(key) is not None
+def matches(key: str, patterns: Iterable[str]) -> bool:
+    """Return whether a key matches any of these shell-style patterns."""
+    compiled = _compiled(tuple(patterns))
+    return compiled is not None and compiled.match(key) is not None
+
+
+@lru_cache
+def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str] | None:
+    text = "|".join(translate(glob_key(pattern)) for pattern in patterns)
+    return re.compile(text) if text else None
 
 
 @lru_cache(maxsize=4096)

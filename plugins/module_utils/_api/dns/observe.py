@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ..errors import NameServersNotFound
@@ -91,13 +91,8 @@ class Observer:
         known = finders if resolvers or not self._given else ()
         self.resolvers = Resolvers(known, self._timeout, self._given)
 
-    def add_resolver_answers(self, seen: Mapping[Key, Observation]) -> dict[Key, Observation]:
-        """Add the resolvers' answers to the observations."""
-        resolved = map_concurrently(list(seen), lambda key: self.resolvers.all_answers(*key))
-        return {key: each._replace(resolved=resolved[key]) for key, each in seen.items()}
-
     def observe(self, wanted: Sequence[WantedRecord]) -> dict[Key, Observation]:
-        """Query the authoritative servers for records."""
+        """Query the authoritative servers for records, and then the resolvers."""
         by_key = {each.key: each for each in wanted}
         zones = map_concurrently({each.name for each in wanted}, self._zone)
         pairs = [(key, server) for key in by_key for server in zones[key[0]][1]]
@@ -116,7 +111,8 @@ class Observer:
         for each, wildcard in probes.items():
             if wildcard is not None:
                 seen[each.key] = seen[each.key]._replace(wildcard=wildcard)
-        return seen
+        resolved = map_concurrently(list(seen), lambda key: self.resolvers.all_answers(*key))
+        return {key: each._replace(resolved=resolved[key]) for key, each in seen.items()}
 
     def _zone(self, name: str) -> tuple[str, tuple[Server, ...], NameServersNotFound | None]:
         """Return a name's zone (empty if unknown), its servers and the error if there are none."""

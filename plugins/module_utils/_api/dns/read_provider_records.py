@@ -54,10 +54,6 @@ class ParsedSets(NamedTuple):
             for one in record_set.values
         ]
 
-    def commented(self, record_set: RecordSet) -> list[str | None]:
-        """Return the comment on each value of a set, or None for values without a comment."""
-        return [self.comments.get((*record_set.key, value)) for value in record_set.values]
-
 
 def read_record_sets(
     data: Any,

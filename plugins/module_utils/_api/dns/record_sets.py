@@ -91,7 +91,9 @@ def wanted_sets(required: RequiredRecords, ttl: int) -> tuple[RecordSet, ...]:
     grouped: dict[Key, list[Value]] = {}
     for record in required.records:
         key = fqdn_of(required, record), record.type
-        grouped.setdefault(key, []).append(_value_of(record))
+        is_mx = record.type == "MX"
+        mx = Mx(record.priority or 0, record.value.rstrip(".").lower())
+        grouped.setdefault(key, []).append(mx if is_mx else txt(record.value))
     return tuple(
         RecordSet(name, kind, ttl, tuple(values)) for (name, kind), values in grouped.items()
     )
@@ -124,9 +126,3 @@ def fqdn_of(required: RequiredRecords, record: DnsRecord) -> str:
     """Return a record's fully qualified name, without the trailing dot."""
     domain = required.domain.key
     return domain if record.host == "@" else f"{record.host}.{domain}"
-
-
-def _value_of(record: DnsRecord) -> Value:
-    if record.type == "MX":
-        return Mx(record.priority or 0, record.value.rstrip(".").lower())
-    return txt(record.value)

@@ -170,8 +170,7 @@ def _progress(verdict: Verdict) -> str:
 
 
 def _verify(observer: Observer, wanted: Sequence[WantedRecord]) -> Verification:
-    """Query all servers for all records, and then the resolvers."""
-    seen = observer.add_resolver_answers(observer.observe(wanted))
+    seen = observer.observe(wanted)
     answers = [answer for each in seen.values() for answer in each.resolved]
     has_resolved = any(answer.kind in ("answered", "bogus") for answer in answers)
     verdicts: list[Verdict] = []

@@ -57,11 +57,6 @@ class Desired:
         return replace(self.declared_edit, remove_aliases=frozenset(self.remove))
 
     @property
-    def is_changed(self) -> bool:
-        """Whether the object is created or changed."""
-        return self.is_new or bool(self.secrets) or self.edit != NO_EDIT
-
-    @property
     def after(self) -> Individual:
         """The object after all changes."""
         return self.edit.applied_to(self.current)
@@ -91,9 +86,8 @@ class DesiredState:
     @property
     def is_unchanged(self) -> bool:
         """Whether nothing is created, changed or deleted."""
-        return not (
-            self.register or self.deleted or any(d.is_changed for d in self.present.values())
-        )
+        is_changed = any(d.is_new or d.secrets or d.edit != NO_EDIT for d in self.present.values())
+        return not (self.register or self.deleted or is_changed)
 
     def after(self, principal: Principal) -> Principal:
         """Return the desired state of a principal."""

@@ -63,7 +63,6 @@ class _Planner:
         self.desired = DesiredState()
 
     def plan(self) -> Plan:
-        """Plan the objects, addresses and domains, check the result, and return the plan."""
         problems = [
             *self._decide_domains(),
             *self._decide_individuals(),
@@ -165,7 +164,6 @@ class _Planner:
     def _plan_lists(
         self, declared: DeclaredIndividual, current: Individual, claimed: set[Name]
     ) -> Desired:
-        """Compare an object with its declaration."""
         desired = Desired(declared, current, declared_edit=declared.edit_of(current))
         if declared.aliases is not None:
             desired.undeclared = current.aliases - claimed - declared.absent_aliases.keys()

@@ -7,13 +7,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 from ..errors import InvalidInput
 from ..models import ALIAS, SECTIONS, Domain, Forwarder, Mailbox, Principal
-from ..names import Name, matcher
+from ..names import Name, matches
 from .messages import first_ten
 from .problems import Problem
 
@@ -53,14 +52,6 @@ class Purge:
                     f"{option}: A pattern is empty. Write one such as *@example.com."
                 )
 
-    @cached_property
-    def _in_scope(self) -> Callable[[str], bool]:
-        return matcher(self.scope)
-
-    @cached_property
-    def _is_ignored(self) -> Callable[[str], bool]:
-        return matcher(self.ignore)
-
     def takes(self, kind: str, name: Name, addresses: Iterable[Name] = ()) -> bool:
         """Return whether to delete an undeclared object or alias.
 
@@ -69,13 +60,13 @@ class Purge:
         """
         return (
             kind in self.kinds
-            and self._in_scope(name.key)
+            and matches(name.key, self.scope)
             and not any(map(self.ignores, (name, *addresses)))
         )
 
     def ignores(self, name: Name) -> bool:
         """Return whether a name or an address matches a pattern in ``ignore``."""
-        return self._is_ignored(name.key)
+        return matches(name.key, self.ignore)
 
     def idle_patterns(self, principals: Collection[Principal]) -> Iterator[Problem]:
         """Yield a warning for each pattern that matches no object and may be misspelled.
@@ -84,11 +75,10 @@ class Purge:
         """
         for option, patterns in (("scope", self.scope), ("ignore", self.ignore)):
             for pattern in patterns:
-                matches = matcher([pattern])
                 names = ({each.name, *each.addresses} for each in principals)
                 if set("*?[") & set(pattern.rpartition("@")[2]):
                     continue
-                if not any(matches(name.key) for each in names for name in each):
+                if not any(matches(name.key, [pattern]) for each in names for name in each):
                     yield Problem("idle_pattern", {"option": option, "pattern": pattern})
 
     def exceeded_limits(
