@@ -163,7 +163,6 @@ def record_sets(
 def _verified_matches(records: Any) -> set[Key]:
     """Return each name and type for which every record was verified to match.
 
-    :param records: the records in the module's result, verified or only retrieved
     :raises Refused: if the current records are unknown or the name servers disagree, so that
         writing whole record sets could delete other records
     """

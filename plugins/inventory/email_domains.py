@@ -210,11 +210,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
                 add(self.get_option(option), variables, name, strict=strict)
 
     def _params(self, path: str) -> Params:
-        """Return the options for reading the tenant.
-
-        :raises InvalidInput: if the URL or the token is missing, or an item in a list is not a
-            string
-        """
+        """Return the options for reading the tenant."""
         # Options may be templates that use extra variables.
         self.templar.available_variables = self._vars
         params = {name: self.get_option(name) for name in (*_CONNECTION, *_SELECTION)}

@@ -34,10 +34,7 @@ Values = dict[str, Any]
 
 
 class Watch(NamedTuple):
-    """The functions with which a task waits and reports its progress.
-
-    :param report: a function that is called with each line of progress
-    """
+    """The functions with which a task waits and reports its progress."""
 
     report: Callable[[str], object] = lambda _text: None
     sleep: Callable[[float], object] = time.sleep

@@ -75,7 +75,6 @@ class Module(AnsibleModule):  # type: ignore[misc]
 class Outcome(NamedTuple):
     """The result of a module's function.
 
-    :param values: the module's own return values
     :param diff: a mapping with ``before`` and ``after`` for each change
     """
 
@@ -153,7 +152,6 @@ def execute(
 
 
 def _missing_library(name: str) -> dict[str, Any]:
-    """Return the result for a library that could not be imported."""
     message = missing_required_lib(name)
     return {"failed": True, "msg": message, "exception": traceback.format_exc()}
 

@@ -186,7 +186,6 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
         return next((reason for reason, applies in reasons.items() if applies), None)
 
     def _interpreter(self, variables: Mapping[str, Any]) -> str:
-        """Return the Python with which ansible-core would run the module."""
         if self._task.delegate_to:
             variables = variables["ansible_delegated_vars"][self._task.delegate_to]
         value = C.config.get_config_value("INTERPRETER_PYTHON", variables=variables)

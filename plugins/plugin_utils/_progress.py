@@ -26,7 +26,6 @@ class Progress:
     """The progress display of a task.
 
     :param show: a function that displays a text, with a line break if the second argument is true
-    :param clock: a function that returns the current time in seconds
     """
 
     def __init__(

@@ -42,7 +42,6 @@ def with_variables(message: str, variables: Mapping[str, str]) -> str:
 def unused_variables(loader: Any, playbook: Path, options: Mapping[str, str]) -> Iterator[str]:
     """Yield a warning for each extra variable that looks like an option but has no effect.
 
-    :param loader: Ansible's DataLoader
     :param playbook: the playbook's file in ``playbooks/arguments``
     :param options: the variables, keyed by module option
     """

@@ -98,7 +98,6 @@ class ProbeFailed(PostroomError):
 class ServiceError(PostroomError):
     """A request failed.
 
-    :param message: the text for the user
     :param failure: the request's method and path, and the response's status and detail
     :param retry_after: the number of seconds to wait before a retry, if the service requested a
         pause
@@ -222,11 +221,7 @@ class NameServerError(PostroomError):
 
 
 class NameServersNotFound(NameServerError):
-    """The resolvers did not find the name servers of a name. Nothing was written.
-
-    :param cause: the problem, as one sentence
-    :param remedy: the remedy, as one sentence
-    """
+    """The resolvers did not find the name servers of a name. Nothing was written."""
 
     code = "name_servers_not_found"
 

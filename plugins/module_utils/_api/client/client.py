@@ -51,7 +51,6 @@ _CONCLUSIVE = (errors.AlreadyExists, errors.NotFound, errors.Rejected)
 class Client:
     """A client for one tenant and one task. Threads may share it.
 
-    :param transport: the connections to the service
     :param verify_delay: the minimum delay in seconds before an edit is verified. If another client
         takes longer between its GET and its PATCH, it may overwrite the edit undetected.
     :param options: the options of Pacing, such as ``timeout`` and ``retries``
@@ -124,7 +123,6 @@ class Client:
 
         A limit on rows cuts off fewer principals from the list of a single type, which is shorter.
 
-        :param names: the names in the list of all principals
         :raises BadAnswer: if the list of a single type contains a name that is not in ``names``
         """
         by_type = [

@@ -48,7 +48,6 @@ class Call(Generic[T]):
 
     :param subject: the name of the principal or domain, or None for lists
     :param read: a function that converts the decoded body to the result
-    :param secrets: the values to redact from messages about this call
     """
 
     method: str
@@ -63,7 +62,6 @@ class Response(NamedTuple):
     """A complete HTTP response.
 
     :param headers: the headers with lower-case names
-    :param next_path: the path of a list's next page, or None
     """
 
     status: int
@@ -78,7 +76,6 @@ class Page(NamedTuple):
     :param principals: the principals of the rows that are objects
     :param bare_names: the names from the rows that are strings
     :param total: the number of rows on all pages, or None
-    :param next_path: the path of the next page, or None
     """
 
     principals: tuple[Principal, ...]

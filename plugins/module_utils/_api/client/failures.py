@@ -50,7 +50,6 @@ def failure_of(
 ) -> errors.ServiceError:
     """Return the exception for a response from which no result could be read.
 
-    :param reason: the reason why no result could be read
     :param secrets: values to redact, in addition to the call's own
     """
     body, text = decode(response.body)

@@ -34,10 +34,8 @@ class Pacing:
 
     :param timeout: the total timeout for all requests, in seconds from now
     :param retries: the maximum number of times to retry a request after a transient failure
-    :param clock: a function that returns the current time in seconds
     :param sleep: a function that waits for a number of seconds; the default function returns early
         if the task is cancelled
-    :param rng: a function that returns a random number between 0 and 1
     :raises InvalidInput: if timeout or retries is out of range
     """
 
@@ -126,8 +124,6 @@ class RateLimit:
     A 429 in one thread pauses all threads. After the pause, requests are sent at an interval that
     grows with each further 429 and shrinks with each success. The interval settles at a value at
     which about one request in three is throttled.
-
-    :param clock: a function that returns the current time in seconds
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:

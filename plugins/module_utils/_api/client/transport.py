@@ -91,8 +91,6 @@ class _Connection:
     httpx's connection pool can close a connection that it has just given to another thread, which
     then hangs: https://github.com/encode/httpcore/issues/1110. Each httpx transport therefore has
     a single connection, and threads that send at the same time use different transports.
-
-    :param http: an httpx transport or client
     """
 
     def __init__(self, http: Any) -> None:
@@ -122,7 +120,6 @@ class Transport:
     :param base_url: the URL of the service, such as ``https://mail.example.com``, with or without a
         path
     :param token: the bearer token, which never appears in errors or representations
-    :param verify: whether to verify the service's certificate
     :param ca_path: a PEM file of the certificate authorities to trust instead of the system's
     :param trust_env: whether to use ``HTTP_PROXY``, ``HTTPS_PROXY`` and ``NO_PROXY``
     :raises InvalidInput: if the URL, the token or the file can't be used

@@ -30,7 +30,6 @@ class WantedRecord(NamedTuple):
 
     :param name: the fully qualified name as A-labels, without a trailing dot
     :param all_values: all values that the service requires for this name and type
-    :param domain: the domain that the record belongs to
     """
 
     name: str
@@ -75,7 +74,6 @@ class WantedRecord(NamedTuple):
 class Comparison(NamedTuple):
     """The result of comparing a record set with a wanted record.
 
-    :param params: the parameters of the messages for ``code``
     :param is_published: whether the wanted record is published, possibly with other records
     :param values: the values that the set should have, or None if the domain's owner must decide
     :param change: the code of the edit, or an empty string if the values don't change
@@ -104,7 +102,6 @@ class Comparison(NamedTuple):
 class Removal(NamedTuple):
     """The edit that removes a record from a record set.
 
-    :param values: the remaining values
     :param change: the code of the edit, or an empty string if the values don't change
     :param warning: a warning about a record that is kept, or an empty string
     """

@@ -55,11 +55,8 @@ class Servers(NamedTuple):
 class Observation(NamedTuple):
     """All answers for one name and type.
 
-    :param answers: the answer of each authoritative server
     :param wildcard: the answer of one of these servers for a random sibling name, which can only
         come from a wildcard, or None
-    :param resolved: the answer of each resolver
-    :param problem: the error if the name servers could not be found, or None
     """
 
     answers: tuple[Answer, ...] = ()

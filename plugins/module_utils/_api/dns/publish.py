@@ -41,7 +41,6 @@ class SetChange(NamedTuple):
     :param before: the whole record set before the change, or None if it did not exist
     :param after: the whole record set after the change, or None if it is deleted
     :param code: the code of the first reason
-    :param reason: all reasons, as clauses
     """
 
     action: Action
@@ -68,7 +67,6 @@ class RecordPlan(NamedTuple):
     """The planned or applied changes.
 
     :param changes: at most one change for each record set, in the service's order
-    :param warnings: warnings, for example about other records that may conflict
     :param refused: the reasons why incomplete record sets are not changed, keyed by name and type
     """
 
@@ -93,7 +91,6 @@ class RecordPlan(NamedTuple):
 class Published(NamedTuple):
     """The result of publishing or withdrawing record sets.
 
-    :param plan: the applied or planned changes and the warnings
     :param sets: the record sets at the wanted names after the changes
     :param redirections: the CNAME, DNAME or NS record of each redirected name, keyed by name
     """
@@ -112,7 +109,6 @@ def plan_presence(
 ) -> RecordPlan:
     """Plan to publish the service's records.
 
-    :param current: the current record sets, keyed by name and type
     :param redirections: the redirections, keyed by name; redirected names can't hold records
     :param at_target: the TXT records at the targets of redirected names, as far as they are known.
         If the service's key is among them, it counts as published.
@@ -149,7 +145,6 @@ def plan_absence(
 ) -> RecordPlan:
     """Plan to withdraw only the service's records.
 
-    :param current: the current record sets, keyed by name and type
     :param redirections: the redirections, keyed by name; redirected names are skipped with a
         warning
     """
@@ -214,7 +209,6 @@ def _present(
 def _lookup_warnings(
     wanted: WantedRecord, values: tuple[Value, ...], found: Comparison, ask: Ask | None
 ) -> list[str]:
-    """Return warnings about the look-ups of a merged SPF record."""
     if ask is None:
         return [messages.text("no_dnspython", record=f"the SPF record at {wanted.name}")]
     current = next(filter(spf.is_spf, texts_of(values)))
@@ -297,7 +291,6 @@ class _Publisher:
                 self._delegations[name] = cut
 
     def read_and_plan(self) -> Published:
-        """Read all record sets and plan the changes."""
         sets: dict[Key, RecordSet] = {}
         redirections = {**self._delegations}
         at_target: dict[str, Sequence[str]] = {}
@@ -333,7 +326,6 @@ class _Publisher:
                 yield messages.text("wildcard", name=name, types=messages.join_words(types))
 
     def apply(self) -> Published:
-        """Read, plan and write until all changes are applied."""
         warnings: tuple[str, ...] = ()
         lost_races: list[errors.ZoneChanged] = []
         attempt = 0
@@ -369,7 +361,6 @@ class _Publisher:
                 return planned._replace(plan=plan)
 
     def _write(self, changes: Sequence[SetChange]) -> None:
-        """Send one update for each zone."""
         planned = {change.subject.key for change in changes}
         # If an update got no response and its changes are no longer planned, it was applied.
         self._note([change for key, change in self._unsure.items() if key not in planned])

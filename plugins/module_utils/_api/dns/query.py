@@ -261,7 +261,6 @@ def _owners(section: Iterable[RRset], kind: str) -> list[Name]:
 
 
 def _delegation(response: Message) -> Redirection | None:
-    """Return the delegation in a response, or None."""
     for rrset in response.authority:
         if rrset.rdtype == dns.rdatatype.NS:
             hosts = sorted(plain(cast("Any", record).target) for record in rrset)

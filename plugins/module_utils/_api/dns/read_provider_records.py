@@ -37,8 +37,6 @@ class ParsedSets(NamedTuple):
     :param sets: the record sets, keyed by name and type
     :param redirections: the CNAME records, keyed by name
     :param spelling: the original notation of values, keyed by name, type and value
-    :param comments: the comments on values, keyed by name, type and value
-    :param escapes: the notation of escaped bytes in the values
     """
 
     sets: dict[Key, RecordSet]

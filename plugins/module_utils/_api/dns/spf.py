@@ -44,7 +44,6 @@ class SpfConflict(Refused):
     """The service's terms can't be merged; the domain's owner must decide.
 
     :param reason: a code in ``messages``
-    :param params: the parameters of its messages
     """
 
     code = "spf_conflict"
@@ -61,7 +60,6 @@ class Term(NamedTuple):
     :param qualifier: the qualifier as written: ``+``, ``-``, ``~``, ``?`` or an empty string
     :param name: the name in lower case, such as ``include``, ``a``, ``all`` or ``redirect``
     :param value: the text after the name as written, starting with ``:``, ``/`` or ``=``
-    :param written: the whole term as written
     """
 
     qualifier: str

@@ -50,7 +50,6 @@ class TsigKey:
 
     :param name: the key's name, in the form of a domain name
     :param secret: the secret in base64
-    :param algorithm: the algorithm, such as ``hmac-sha256``
     :raises InvalidInput: if the name or the secret is invalid; the message never contains the
         secret
     """
@@ -194,7 +193,6 @@ class UpdateServer:
             raise self._failed(rcode)
 
     def _query(self, name: str, kind: str) -> Answer:
-        """Return the server's authoritative answer for a name."""
         response = self._send(dns.message.make_query(f"{name}.", kind, flags=0))
         found = answer_of(self.server, response, ".")
         if found.kind == "lame":

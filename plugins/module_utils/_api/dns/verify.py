@@ -41,7 +41,6 @@ _STATUS = {"missing": "missing", "conflict": "in conflict", "unknown": "not know
 class ServerVerdict(NamedTuple):
     """The verdict on a record at one server.
 
-    :param server: the server's name and address
     :param found: the values that the server returned, as in a zone file
     :param detail: the state of the record, as a clause
     """
@@ -59,7 +58,6 @@ class Verdict(NamedTuple):
     :param code: the code of the reason in ``messages``
     :param found: the values that the servers returned, as in a zone file
     :param detail: what the servers returned, as a sentence
-    :param remedy: the remedy, or an empty string for a match
     :param is_published: whether every server that answered has the record, possibly among others
     """
 
@@ -89,10 +87,8 @@ class Verification(NamedTuple):
     """The verdicts on a domain's records.
 
     :param verdicts: one verdict for each record, in the service's order
-    :param advice: warnings about records that match
     :param current: the record set of each name and type, with the values from all servers that
         answered. Its values are empty if only a wildcard matches. It is None if no server answered.
-    :param aliases: the targets of CNAME and DNAME records, keyed by name
     """
 
     verdicts: tuple[Verdict, ...]
@@ -116,7 +112,6 @@ class Waiting(NamedTuple):
     """The settings for waiting until records are published.
 
     :param seconds: the timeout; a verification that is running when it expires is still completed
-    :param report: a function that is called with each line of progress
     :param accept_conflicts: stop waiting when the records are published, even if other records
         conflict with them, because waiting does not resolve such conflicts
     """
@@ -240,7 +235,6 @@ def _wrong(
 
 
 def _compare(wanted: WantedRecord, answer: Answer, wildcard: Answer | None) -> Comparison:
-    """Compare one server's answer with a wanted record."""
     params = wanted.params
     redirection = answer.redirection
     if redirection is not None:

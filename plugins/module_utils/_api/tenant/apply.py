@@ -58,7 +58,6 @@ class Result(NamedTuple):
     """The result of one change.
 
     :param outcome: CHANGED, FAILED, NOT_ATTEMPTED, or UNCHANGED if another client made the change
-    :param error: the error of a failed change
     :param principal: the principal as the service returned it after the change
     :param span: the seconds between the GET and the PATCH of an edit
     :param written: whether a failed change was written
@@ -92,7 +91,6 @@ def apply_plan(
 ) -> list[Result]:
     """Apply a plan as far as possible and return the result of each change.
 
-    :param concurrency: the number of changes to apply at a time
     :param deadline_per_change: whether each change gets the client's timeout; otherwise, all
         changes share the client's deadline, and ``concurrency`` must be 1
     """

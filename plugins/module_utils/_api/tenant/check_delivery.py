@@ -60,7 +60,6 @@ class _Checks:
         return domain not in self.desired.deleted and self.state.has_domain(domain)
 
     def check_members(self) -> Iterator[Problem]:
-        """Yield a problem for each forwarder without members."""
         for desired in self.desired.present.values():
             after, declared = desired.after, desired.declared
             if isinstance(after, Forwarder) and declared is not None and not after.members:
@@ -74,7 +73,6 @@ class _Checks:
                 yield Problem("no_members", params, desired.place, prerequisite=is_prerequisite)
 
     def check_loops(self) -> Iterator[Problem]:
-        """Yield a problem for each new forwarding loop."""
         changed = self.desired.rerouted
         if not changed:
             return

@@ -133,10 +133,8 @@ def converge_tenant(  # noqa: PLR0913 - the options of email_tenant
     """Make a tenant match its definition.
 
     :param client: a client whose timeout applies to reading the tenant and then to each change
-    :param dry_run: only read and plan
     :param expected_plan: the digest of the only plan that may be applied, or None for any plan
     :param concurrency: the number of changes to apply at a time, from 1 to 64
-    :param report: a function that is called with the progress
     :param probe: a function that returns the mailboxes whose passwords work; it is not called if
         the plan is refused
     :raises Refused: if the plan has problems or is not the expected plan; nothing was written
@@ -198,7 +196,6 @@ def _plan(
 def raise_if_incomplete(found: TenantReport, *, unchanged: bool = False) -> None:
     """Raise Incomplete if changes were not applied.
 
-    :param unchanged: include unchanged objects in the error's return values
     :raises Incomplete: if some changes were not applied; the message lists them
     """
     rows = [row for row in found.rows.values() if row["outcome"] in (FAILED, NOT_ATTEMPTED)]

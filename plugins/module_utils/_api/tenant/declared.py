@@ -21,10 +21,7 @@ from .problems import DECLARED_ABSENT, Place, Reason
 
 @dataclass(slots=True)
 class Declared:
-    """A declared domain, mailbox or forwarder.
-
-    :param place: where the object is declared
-    """
+    """A declared domain, mailbox or forwarder."""
 
     name: Name
     place: Place | None = field(default=None, compare=False)
@@ -55,7 +52,6 @@ class DeclaredIndividual(Declared):
     :param reason: the reason why the object is absent, if ``absent`` is set
     :param aliases: the declared aliases, or None to leave all aliases unchanged
     :param absent_aliases: the aliases to remove, each with the reason
-    :param places: where each alias is declared
     :param purge_aliases: remove every alias that is not in ``aliases``
     """
 

@@ -127,7 +127,6 @@ class _Key:
     """An annotation with a key's description in the JSON Schema and its validator.
 
     :param validate: a function that validates values instead of the annotated type
-    :param schema: more keywords for the JSON Schema
     """
 
     def __init__(

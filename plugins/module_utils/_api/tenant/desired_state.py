@@ -111,10 +111,7 @@ class DesiredState:
         self.deleted_implicitly[principal.kind].add(principal.name)
 
     def forwarders(self, principals: Iterable[Principal]) -> list[Forwarder]:
-        """Return all forwarders in their desired state.
-
-        :param principals: all principals in their current state
-        """
+        """Return all forwarders in their desired state."""
         kept = [self.after(each) for each in principals if each.name not in self.deleted]
         kept += [desired.after for desired in self.present.values() if desired.is_new]
         return [each for each in kept if isinstance(each, Forwarder)]

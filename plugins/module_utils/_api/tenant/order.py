@@ -83,7 +83,6 @@ def _reasons(desired: Desired, edit: Edit, secrets: tuple[str, ...] = ()) -> tup
 
 
 def _set_needs(changes: Iterable[Change]) -> None:
-    """Set ``needs`` of each change."""
     registered: dict[str, int] = {}
     freed: dict[Name, int] = {}
     #: The changes that remove an address on a domain, keyed by domain.

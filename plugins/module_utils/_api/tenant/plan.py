@@ -84,8 +84,6 @@ class Plan(NamedTuple):
     """The changes to apply, and the planner's findings.
 
     :param changes: the changes in the order of their stages and waves
-    :param problems: the problems that block the plan
-    :param warnings: effects of the plan that the user may not expect
     :param unchanged: the declared objects that need no change
     :param undeclared: the principals of the tenant that the definition does not declare
     """

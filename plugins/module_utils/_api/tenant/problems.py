@@ -39,7 +39,6 @@ class Source(NamedTuple):
     """A definition before it is validated.
 
     :param file: the path of the file, or None for the options of the task
-    :param data: the decoded content
     :param find_line: a function that returns the line number of a path, or None if it is unknown
     """
 
@@ -87,7 +86,6 @@ class Place(NamedTuple):
 class Problem(NamedTuple):
     """A reason to refuse a definition or its plan, or a warning.
 
-    :param place: the place of the problem in a definition, or None
     :param prerequisite: whether a missing object may exist by the time of the real run
     """
 
@@ -129,10 +127,7 @@ class Problem(NamedTuple):
 
 
 class InvalidDefinition(InvalidInput):
-    """The definition itself has problems. Nothing was sent. ``problems`` lists them.
-
-    :param problems: all problems, at least one
-    """
+    """The definition itself has problems. Nothing was sent. ``problems`` lists them."""
 
     code = "invalid_definition"
 

@@ -25,7 +25,6 @@ _PLURALS = {ALIAS: "aliases", **SECTIONS}
 class Purge:
     """The undeclared objects that may be deleted, none by default.
 
-    :param kinds: the kinds to purge, from KINDS
     :param scope: shell-style patterns; only objects that match one of them are deleted
     :param ignore: shell-style patterns; objects that match one of them are kept
     :param max_deletions: the maximum number of objects to delete without being named

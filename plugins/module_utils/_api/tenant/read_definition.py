@@ -54,7 +54,6 @@ class _Declaration:
     """A domain, mailbox, forwarder, alias or member as declared by one or more sources.
 
     :param aliases: the aliases by key, or None if the list is not given
-    :param members: the members by key
     """
 
     kind: str
@@ -76,12 +75,10 @@ class _Declaration:
         return self.kind == AliasEntry.kind or self.expires is not None or bool(self.members)
 
     def place_of(self, address: str) -> Place:
-        """Return the place where one of the object's addresses is declared."""
         alias = None if address == self.name.key else (self.aliases or {}).get(address)
         return alias.place if alias else self.place
 
     def why_absent(self, now: datetime) -> Reason | None:
-        """Return the reason why the object is absent, or None if it is present."""
         if self.absent:
             return DECLARED_ABSENT
         if self.expires is not None and self.expires.moment <= now:
@@ -336,10 +333,7 @@ def _check(
 def _check_loops(
     forwarders: Mapping[Name, _Declaration], owners: Mapping[str, _Declaration]
 ) -> Iterator[Problem]:
-    """Yield a problem for each member that closes a forwarding loop.
-
-    :param owners: the mailboxes and forwarders, keyed by address
-    """
+    """Yield a problem for each member that closes a forwarding loop."""
     graph = {
         name: {owners[key].name for key in each.members if key in owners} & forwarders.keys()
         for name, each in forwarders.items()
@@ -358,7 +352,6 @@ def _check_loops(
 
 
 def _declare(declared: _Declaration, now: datetime) -> Declared:
-    """Convert an object to the planner's input."""
     name, place = declared.name, declared.place
     if declared.kind == Domain.kind:
         return DeclaredDomain(name, place, declared.absent, bool(declared.force))

@@ -33,7 +33,6 @@ class TenantState:
     The first look-up by name sends one GET. Any other look-up reads the whole list once.
 
     :param client: the client to read with, or None if ``principals`` is given
-    :param principals: all principals, if they are already known
     """
 
     def __init__(
