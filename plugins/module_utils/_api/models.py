@@ -34,12 +34,12 @@ class Domain:
 
 
 @dataclass(frozen=True, slots=True)
-class Mailbox:
-    """A mailbox. Its aliases don't include the primary address."""
+class Individual:
+    """A mailbox or forwarder. Its aliases don't include the primary address."""
 
     name: Name
     aliases: frozenset[Name] = frozenset()
-    kind: ClassVar[str] = "mailbox"
+    kind: ClassVar[str]
 
     @property
     def addresses(self) -> frozenset[Name]:
@@ -47,31 +47,28 @@ class Mailbox:
         return self.aliases | {self.name}
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the mailbox in the format of a module's result."""
+        """Return the object in the format of a module's result."""
         return {"name": str(self.name), "aliases": spelled(self.aliases)}
 
 
 @dataclass(frozen=True, slots=True)
-class Forwarder:
+class Mailbox(Individual):
+    """A mailbox."""
+
+    kind: ClassVar[str] = "mailbox"
+
+
+@dataclass(frozen=True, slots=True)
+class Forwarder(Individual):
     """A forwarder, which sends mail for any of its addresses to all its members."""
 
-    name: Name
-    aliases: frozenset[Name] = frozenset()
     members: frozenset[Name] = frozenset()
     kind: ClassVar[str] = "forwarder"
 
-    @property
-    def addresses(self) -> frozenset[Name]:
-        """The primary address and all aliases."""
-        return self.aliases | {self.name}
-
     def as_dict(self) -> dict[str, Any]:
         """Return the forwarder in the format of a module's result."""
-        return {
-            "name": str(self.name),
-            "members": spelled(self.members),
-            "aliases": spelled(self.aliases),
-        }
+        lists = {"members": spelled(self.members), "aliases": spelled(self.aliases)}
+        return {"name": str(self.name), **lists}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +90,7 @@ SECTIONS = {Domain.kind: "domains", Mailbox.kind: "mailboxes", Forwarder.kind: "
 ALIAS = "alias"
 
 # Union, because pylint takes the | between classes for arithmetic.
-Individual = Union[Mailbox, Forwarder]  # noqa: UP007
-Principal = Union[Domain, Mailbox, Forwarder, UnmanagedPrincipal]  # noqa: UP007
+Principal = Union[Domain, Individual, UnmanagedPrincipal]  # noqa: UP007
 Action = Literal["create", "update", "delete"]
 AnIndividual = TypeVar("AnIndividual", bound=Individual)
 

@@ -17,7 +17,7 @@ from copy import copy
 from typing import Any, TypeVar
 
 from .. import errors
-from ..models import NO_EDIT, Edit, Forwarder, Individual, Mailbox, Principal, RequiredRecords
+from ..models import NO_EDIT, Edit, Individual, Principal, RequiredRecords
 from ..names import Name
 from . import endpoints
 from .endpoints import (
@@ -266,7 +266,7 @@ class Client:
                         error.add("It is not known whether the password was replaced. Run again.")
                 attempt = self._pacing.back_off(error, attempt)
             else:
-                return (reply if isinstance(reply, (Mailbox, Forwarder)) else target), True
+                return (reply if isinstance(reply, Individual) else target), True
 
     def wait_to_verify(self, seconds: float, attempt: int = 0) -> None:
         """Wait until other clients that read the list before an edit have had time to write it.
@@ -279,7 +279,7 @@ class Client:
 
     def _read_individual(self, name: Name) -> Individual:
         current = self._read(endpoints.get(name))
-        if isinstance(current, (Mailbox, Forwarder)):
+        if isinstance(current, Individual):
             return current
         raise errors.Rejected(
             f"{name} is now a {current.kind}, which has no address list. Run again.",

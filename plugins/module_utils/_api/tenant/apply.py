@@ -23,7 +23,7 @@ from typing import NamedTuple, TypeVar
 
 from .. import errors
 from ..client.client import Client
-from ..models import NO_EDIT, Domain, Edit, Forwarder, Mailbox, Principal, spelled
+from ..models import NO_EDIT, Domain, Edit, Individual, Principal, spelled
 from ..names import Name
 from .messages import refusal
 from .plan import Change, Plan
@@ -278,7 +278,7 @@ class _Run:
         for position in edits:
             change = self.changes[position]
             found = current.get(change.subject.name)
-            if isinstance(found, (Mailbox, Forwarder)) and change.edit.applied_to(found) == found:
+            if isinstance(found, Individual) and change.edit.applied_to(found) == found:
                 self.results[position] = self.results[position]._replace(principal=found)
             else:
                 lost.append(position)

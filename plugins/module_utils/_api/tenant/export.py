@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import InvalidInput
-from ..models import SECTIONS, Forwarder, Mailbox, Principal, UnmanagedPrincipal
+from ..models import SECTIONS, Forwarder, Individual, Principal, UnmanagedPrincipal
 from ..names import Name, parse_address, parse_domain
 
 
@@ -42,7 +42,7 @@ def export(
         obstacle = _obstacle(principal)
         if obstacle or section is None:
             warnings.append(f"{obstacle} It is left out, and email_tenant does not change it.")
-        elif isinstance(principal, (Mailbox, Forwarder)):
+        elif isinstance(principal, Individual):
             valid = frozenset(filter(_is_valid, principal.aliases))
             section.append(replace(principal, aliases=valid).as_dict())
             warnings += [

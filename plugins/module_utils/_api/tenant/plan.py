@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
-from ..models import NO_EDIT, Action, Edit, Forwarder, Individual, Mailbox, Principal
+from ..models import NO_EDIT, Action, Edit, Individual, Principal
 from ..names import Name
 from .declared import Declared
 from .problems import Problem, Reason
@@ -145,7 +145,7 @@ def is_digest(text: str) -> bool:
 
 
 def _content(principal: Principal | None) -> Any:
-    if not isinstance(principal, (Mailbox, Forwarder)):
+    if not isinstance(principal, Individual):
         return principal is not None
     return [_comparable(getattr(principal, each.name)) for each in fields(principal)]
 

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from ..models import ALIAS, Domain, Forwarder, Individual, Mailbox, Principal, UnmanagedPrincipal
+from ..models import ALIAS, Domain, Individual, Mailbox, Principal, UnmanagedPrincipal
 from ..names import Name
 from .declared import (
     Declared,
@@ -226,7 +226,7 @@ class _Planner:
             owner, params = occupant.principal, {"domain": domain}
             if occupant.is_resident:
                 self.desired.delete_implicitly(owner, Reason("domain_deleted", params))
-            elif owner.name not in self.desired.deleted and isinstance(owner, (Mailbox, Forwarder)):
+            elif owner.name not in self.desired.deleted and isinstance(owner, Individual):
                 lost = dict.fromkeys(occupant.addresses, Reason("alias_domain_deleted", params))
                 self.desired.desired_of(owner).remove |= lost
                 self.desired.deleted_implicitly[ALIAS] |= occupant.addresses
@@ -260,7 +260,7 @@ class _Planner:
             return "alias_in_use_unlisted" if is_unlisted else ""
         declared = desired.declared
         if isinstance(declared, DeclaredMailbox) and declared.only_aliases:
-            if not isinstance(owner, (Mailbox, Forwarder)):
+            if not isinstance(owner, Individual):
                 return "address_in_use"
             if address == owner.name:
                 return "primary_address_in_use"
@@ -274,9 +274,7 @@ class _Planner:
         if self.purge is not None and any(self.desired.deleted_implicitly.values()):
             existing = Counter(principal.kind for principal in self.state.principals)
             existing[ALIAS] = sum(
-                len(each.aliases)
-                for each in self.state.principals
-                if isinstance(each, (Mailbox, Forwarder))
+                len(each.aliases) for each in self.state.principals if isinstance(each, Individual)
             )
             yield from self.purge.exceeded_limits(self.desired.deleted_implicitly, existing)
 
