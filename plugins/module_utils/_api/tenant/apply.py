@@ -25,7 +25,6 @@ from .. import errors
 from ..client.client import Client
 from ..models import NO_EDIT, Domain, Edit, Individual, Principal, spelled
 from ..names import Name
-from .messages import refusal
 from .plan import Change, Plan
 from .state import Occupant, TenantState
 
@@ -243,12 +242,16 @@ class _Run:
         if now is None:
             return
         if now.kind != subject.kind:
-            params = {"name": now.name, "kind": now.kind, "planned": subject.kind}
-            raise errors.Refused(refusal("kind_changed", params))
+            raise errors.Refused(
+                f"{now.name} is a {now.kind} now, but the plan was to delete a {subject.kind}. It "
+                "was not deleted. Run again."
+            )
         if now.name in occupants:
             first = occupants[now.name][0].principal
-            params = {"domain": now.name, "kind": first.kind, "name": first.name}
-            raise errors.Refused(refusal("domain_used_meanwhile", params))
+            raise errors.Refused(
+                f"The domain {now.name} was not deleted, because the {first.kind} {first.name} "
+                "uses it now. Run again."
+            )
         client.delete(now.name)
 
     def _confirm(self, positions: list[int]) -> None:

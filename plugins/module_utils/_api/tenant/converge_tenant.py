@@ -20,7 +20,6 @@ from ..models import SECTIONS, Principal
 from ..names import Name
 from .apply import CHANGED, FAILED, NOT_ATTEMPTED, UNCHANGED, Report, Result, apply_plan
 from .declared import Declared, Definition, Passwords
-from .messages import refusal
 from .plan import Change, Plan, Probe, digest, is_digest
 from .planner import plan_tenant
 from .problems import describe
@@ -167,8 +166,12 @@ def converge_tenant(  # noqa: PLR0913 - the options of email_tenant
         found = _plan(state, definition, purge, kept)
     # An empty plan needs no review.
     if expected_plan is not None and found.plan.changes and found.digest != expected_plan:
-        params = {"digest": found.digest, "expected": expected_plan}
-        raise errors.Refused(refusal("other_plan", params))
+        raise errors.Refused(
+            f"This is not the expected plan: its digest is {found.digest}, but expected_plan is "
+            f"{expected_plan}. The tenant, the definition or another option of the task has "
+            "changed since. Nothing was changed. Review the new plan in check mode, and set "
+            "expected_plan to its digest."
+        )
     if dry_run:
         return found
     results = apply_plan(

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from ..names import Name
 
@@ -154,28 +154,6 @@ PREREQUISITES = {
     "domain_missing": "The domain {domain} is not registered yet",
     "no_members": "The forwarder {name} does not exist yet",
 }
-
-
-#: The refusals to apply a plan or one of its changes, keyed by code.
-_REFUSALS = {
-    "kind_changed": (
-        "{name} is a {kind} now, but the plan was to delete a {planned}. It was not deleted. Run "
-        "again."
-    ),
-    "domain_used_meanwhile": (
-        "The domain {domain} was not deleted, because the {kind} {name} uses it now. Run again."
-    ),
-    "other_plan": (
-        "This is not the expected plan: its digest is {digest}, but expected_plan is {expected}. "
-        "The tenant, the definition or another option of the task has changed since. Nothing was "
-        "changed. Review the new plan in check mode, and set expected_plan to its digest."
-    ),
-}
-
-
-def refusal(code: str, params: Mapping[str, object]) -> str:
-    """Return the text of a refusal."""
-    return _REFUSALS[code].format(**params)
 
 
 def counted(noun: str, names: Iterable[Name]) -> str:
