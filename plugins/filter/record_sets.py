@@ -53,9 +53,8 @@ options:
     choices: [present, absent]
     default: present
   escapes:
-    description:
-      - Number base of escapes (digits after a backslash) in the TXT values of O(current) and of the
-        result. Route 53 uses V(octal). All other formats use V(decimal).
+    description: Number base of escapes (digits after a backslash) in the TXT values of O(current)
+      and of the result. Route 53 uses V(octal). All other formats use V(decimal).
     type: str
     choices: [decimal, octal]
     default: decimal

@@ -13,9 +13,8 @@ description:
 author: [Postroom contributors (@postroom)]
 options:
   _input:
-    description:
-      - Records from M(postroom.email.email_dns_records), or record sets from
-        P(postroom.email.record_sets#filter). Items of other types are ignored.
+    description: Records from M(postroom.email.email_dns_records), or record sets from
+      P(postroom.email.record_sets#filter). Items of other types are ignored.
     type: list
     elements: dict
     required: true

@@ -31,15 +31,13 @@ options:
     required: true
     choices: [postroom.email.email_domains]
   api_url:
-    description:
-      - URL of the email service, such as V(https://mail.example.com). The value may be a template.
-        Required either here or in the environment.
+    description: URL of the email service, such as V(https://mail.example.com). The value may be a
+      template. Required either here or in the environment.
     type: str
     env: [name: POSTROOM_API_URL]
   api_token:
-    description:
-      - Bearer token of the tenant. The value may be a template. It is not stored in variables or in
-        the cache. Required either here or in the environment.
+    description: Bearer token of the tenant. The value may be a template. It is not stored in
+      variables or in the cache. Required either here or in the environment.
     type: str
     env: [name: POSTROOM_API_TOKEN]
   validate_certs:
@@ -52,9 +50,8 @@ options:
       authorities are trusted.
     type: path
   timeout:
-    description:
-      - Time limit in seconds for listing the tenant, including all retries. With O(stage), the same
-        limit applies to reading the records of each domain.
+    description: Time limit in seconds for listing the tenant, including all retries. With O(stage),
+      the same limit applies to reading the records of each domain.
     type: float
     default: 30.0
   retries:
@@ -77,24 +74,21 @@ options:
     type: bool
     default: false
   stage_timeout:
-    description:
-      - With O(stage), the time limit in seconds for determining the stages of all domains. The
-        stage of domains that have not been checked by then is C(unknown).
+    description: With O(stage), the time limit in seconds for determining the stages of all domains.
+      The stage of domains that have not been checked by then is C(unknown).
     type: float
     default: 300.0
   nameservers:
-    description:
-      - With O(stage), names or addresses of the authoritative name servers to query, such as
-        V(ns1.example.net) or V(192.0.2.1:5353). By default, the name servers in the NS records of
-        each zone are queried.
+    description: With O(stage), names or addresses of the authoritative name servers to query, such
+      as V(ns1.example.net) or V(192.0.2.1:5353). By default, the name servers in the NS records of
+      each zone are queried.
     type: list
     elements: str
     default: []
   resolvers:
-    description:
-      - With O(stage), addresses of the resolvers that are used to find name servers and to check
-        whether published records are visible. By default, the system's resolvers are used. If
-        O(nameservers) is set, the resolvers only look up the addresses of those name servers.
+    description: With O(stage), addresses of the resolvers that are used to find name servers and to
+      check whether published records are visible. By default, the system's resolvers are used. If
+      O(nameservers) is set, the resolvers only look up the addresses of those name servers.
     type: list
     elements: str
     default: []

@@ -50,10 +50,9 @@ options:
     type: int
     default: 3600
   nameservers:
-    description:
-      - Names or addresses of the authoritative name servers to query, such as V(ns1.example.net),
-        V(192.0.2.1:5353) or V([2001:db8::1]:53). By default, the name servers in the zone's NS
-        records are queried.
+    description: Names or addresses of the authoritative name servers to query, such as
+      V(ns1.example.net), V(192.0.2.1:5353) or V([2001:db8::1]:53). By default, the name servers in
+      the zone's NS records are queried.
     type: list
     elements: str
   resolvers:
@@ -67,9 +66,8 @@ options:
     type: list
     elements: str
   update_server:
-    description:
-      - Name server that accepts the updates, in the same format as in O(nameservers). By default,
-        the updates are sent to the primary server in the zone's SOA record.
+    description: Name server that accepts the updates, in the same format as in O(nameservers). By
+      default, the updates are sent to the primary server in the zone's SOA record.
     type: str
   tsig_name:
     description: Name of the TSIG key that signs updates. Required to publish and withdraw records.
@@ -83,10 +81,9 @@ options:
     choices: [hmac-sha256, hmac-sha384, hmac-sha512]
     default: hmac-sha256
   wait:
-    description:
-      - With O(state=verified) or O(state=present), whether to wait until every authoritative name
-        server that answers has the records. If O(wait_timeout) expires first, the task fails and
-        lists the records that are still missing or wrong.
+    description: With O(state=verified) or O(state=present), whether to wait until every
+      authoritative name server that answers has the records. If O(wait_timeout) expires first, the
+      task fails and lists the records that are still missing or wrong.
     type: bool
     default: false
   wait_for:
@@ -171,16 +168,14 @@ records:
       type: str
       sample: '"v=spf1 include:example.net ~all"'
     status:
-      description:
-        - V(match) if every server that answered has the record; V(missing) if at least one server
-          does not have it; V(conflict) if other records conflict with it; V(unknown) if no server
-          gave a reliable answer.
+      description: V(match) if every server that answered has the record; V(missing) if at least one
+        server does not have it; V(conflict) if other records conflict with it; V(unknown) if no
+        server gave a reliable answer.
       returned: when it was verified
       type: str
     code:
-      description:
-        - Stable code of the reason, such as V(present), V(mx_missing), V(spf_several),
-          V(dkim_truncated), V(servers_disagree) or V(silent).
+      description: Stable code of the reason, such as V(present), V(mx_missing), V(spf_several),
+        V(dkim_truncated), V(servers_disagree) or V(silent).
       returned: when it was verified
       type: str
     found:
@@ -210,10 +205,9 @@ records:
         detail: {description: "Like RV(records[].detail), for this server.", returned: always, type: str}
 verified: {description: Whether the status of every record is V(match)., returned: when it was verified, type: bool}
 stage:
-  description:
-    - V(created) if a record is missing or in conflict; V(published) if the authoritative name
-      servers have all records; V(active) if the resolvers also return them; V(unknown) if no
-      problem was found, but some servers did not answer.
+  description: V(created) if a record is missing or in conflict; V(published) if the authoritative
+    name servers have all records; V(active) if the resolvers also return them; V(unknown) if no
+    problem was found, but some servers did not answer.
   returned: when it was verified
   type: str
 advice:
@@ -254,9 +248,8 @@ changes:
     name: {description: Name and type of the record set., returned: always, type: str}
     reason: {description: Reasons for the change., returned: always, type: str}
     code:
-      description:
-        - Code of the first reason, such as V(mx_missing), V(mx_priority), V(spf_incomplete),
-          V(dkim_other_key), V(ttl) or V(spf_terms_withdrawn).
+      description: Code of the first reason, such as V(mx_missing), V(mx_priority),
+        V(spf_incomplete), V(dkim_other_key), V(ttl) or V(spf_terms_withdrawn).
       returned: always
       type: str
 failure:
