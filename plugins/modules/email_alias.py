@@ -115,7 +115,6 @@ ARGUMENT_SPEC: dict[str, Any] = {
 
 
 def ensure_alias(client: Client, params: Params, *, check_mode: bool) -> Outcome:
-    """Add or remove the alias."""
     address = parse_address(params["address"], "address")
     mailbox = parse_address(params["mailbox"], "mailbox")
     if params["state"] == "present":
@@ -129,7 +128,6 @@ def ensure_alias(client: Client, params: Params, *, check_mode: bool) -> Outcome
 
 
 def main() -> None:
-    """Run the module."""
     run_module(ensure_alias, ARGUMENT_SPEC)
 
 

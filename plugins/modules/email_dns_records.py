@@ -358,7 +358,6 @@ def _retrieve(
 
 
 def main() -> None:
-    """Run the module."""
     run_module(ensure_records, ARGUMENT_SPEC)
 
 

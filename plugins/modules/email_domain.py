@@ -97,7 +97,6 @@ ARGUMENT_SPEC: dict[str, Any] = {
 
 
 def ensure_domain(client: Client, params: Params, *, check_mode: bool) -> Outcome:
-    """Register or delete the domain."""
     declared = DeclaredDomain(
         parse_domain(params["name"]), absent=params["state"] == "absent", force=params["force"]
     )
@@ -105,7 +104,6 @@ def ensure_domain(client: Client, params: Params, *, check_mode: bool) -> Outcom
 
 
 def main() -> None:
-    """Run the module."""
     run_module(ensure_domain, ARGUMENT_SPEC)
 
 

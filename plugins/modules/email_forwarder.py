@@ -118,7 +118,6 @@ ARGUMENT_SPEC: dict[str, Any] = {
 
 
 def ensure_forwarder(client: Client, params: Params, *, check_mode: bool) -> Outcome:
-    """Create, change or delete the forwarder."""
     declared = DeclaredForwarder(
         parse_address(params["name"]),
         absent=params["state"] == "absent",
@@ -131,7 +130,6 @@ def ensure_forwarder(client: Client, params: Params, *, check_mode: bool) -> Out
 
 
 def main() -> None:
-    """Run the module."""
     run_module(ensure_forwarder, ARGUMENT_SPEC)
 
 

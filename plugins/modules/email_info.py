@@ -170,7 +170,6 @@ def gather_info(client: Client, params: Params, *, check_mode: bool) -> Outcome:
 
 
 def main() -> None:
-    """Run the module."""
     run_module(gather_info, ARGUMENT_SPEC)
 
 

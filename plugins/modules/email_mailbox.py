@@ -163,7 +163,6 @@ ARGUMENT_SPEC: dict[str, Any] = {
 
 
 def ensure_mailbox(client: Client, params: Params, *, check_mode: bool) -> Outcome:
-    """Create, change or delete the mailbox."""
     name = parse_address(params["name"])
     if params["state"] == "absent":
         declared = DeclaredMailbox(name, absent=True)
@@ -182,7 +181,6 @@ def ensure_mailbox(client: Client, params: Params, *, check_mode: bool) -> Outco
 
 
 def main() -> None:
-    """Run the module."""
     run_module(ensure_mailbox, ARGUMENT_SPEC)
 
 

@@ -375,7 +375,6 @@ def _sources(params: Params) -> list[Source]:
 
 
 def main() -> None:
-    """Run the module."""
     run_module(ensure_tenant, ARGUMENT_SPEC)
 
 
