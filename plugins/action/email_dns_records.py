@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from ansible.utils.display import Display
 
-from ..module_utils._api.client.client import Client
-
 # This import loads dnspython once, because Ansible imports this file before it forks its workers.
-from ..module_utils._dns_verify_publish import Watch
+from ..module_utils import _dns_verify_publish  # noqa: F401
+from ..module_utils._api.client.client import Client
 from ..module_utils._module import Outcome, Params
 from ..modules import email_dns_records
 from ..plugin_utils._in_process import InProcessAction, sleep_unless_orphaned
@@ -19,5 +18,5 @@ class ActionModule(InProcessAction):
     argument_spec = email_dns_records.ARGUMENT_SPEC
 
     def ensure(self, client: Client, params: Params, *, check_mode: bool) -> Outcome:
-        watch = Watch(Display().display, sleep_unless_orphaned)
-        return email_dns_records.ensure_records(client, params, check_mode=check_mode, watch=watch)
+        watch = {"report": Display().display, "sleep": sleep_unless_orphaned}
+        return email_dns_records.ensure_records(client, params, check_mode=check_mode, **watch)

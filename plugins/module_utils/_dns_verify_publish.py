@@ -10,8 +10,8 @@ This module imports dnspython, which is not needed to retrieve records.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from ._api.dns import messages
 from ._api.dns.notations import as_dict
@@ -31,13 +31,6 @@ _QUESTION_TIMEOUT = 5.0
 _MAX_WAIT = 7 * 86400
 
 Values = dict[str, Any]
-
-
-class Watch(NamedTuple):
-    """The functions with which a task waits and reports its progress."""
-
-    report: Callable[[str], object] = lambda _text: None
-    sleep: Callable[[float], object] = time.sleep
 
 
 class DnsTask:
@@ -85,12 +78,13 @@ class DnsTask:
         *,
         seconds: float,
         check_mode: bool,
-        watch: Watch | None,
+        **watch: Any,
     ) -> Outcome:
         """Verify, publish or withdraw the records.
 
         :param outcome: the return values for the records that the service requires
         :param seconds: the timeout for publishing and withdrawing
+        :param watch: ``report`` and ``sleep`` of Waiting
         :raises NotPublished: if the wait timed out
         """
         if not required.records:
@@ -102,10 +96,8 @@ class DnsTask:
         # Check mode publishes nothing, so there is nothing to wait for.
         waiting = None
         if self._wait_seconds is not None and not check_mode:
-            report, sleep = watch or Watch()
-            waiting = Waiting(
-                self._wait_seconds, report, sleep=sleep, accept_conflicts=self._accept_conflicts
-            )
+            accept_conflicts = self._accept_conflicts
+            waiting = Waiting(self._wait_seconds, accept_conflicts=accept_conflicts, **watch)
         if self._state == "verified" or (self._state == "present" and waiting is not None):
             return self._verify(required, outcome, waiting)
         return outcome

@@ -265,7 +265,7 @@ failure:
     detail: {description: "The service's message, without secrets.", returned: when a request failed, type: str}
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..module_utils._api.client.client import Client
 from ..module_utils._api.dns import notations
@@ -274,9 +274,6 @@ from ..module_utils._api.errors import NotFound, Refused
 from ..module_utils._api.models import RequiredRecords
 from ..module_utils._api.names import parse_domain
 from ..module_utils._module import Outcome, Params, run_module
-
-if TYPE_CHECKING:
-    from ..module_utils._dns_verify_publish import Watch
 
 ALGORITHMS = ["hmac-sha256", "hmac-sha384", "hmac-sha512"]
 
@@ -300,12 +297,10 @@ ARGUMENT_SPEC: dict[str, Any] = {
 }
 
 
-def ensure_records(
-    client: Client, params: Params, *, check_mode: bool, watch: Watch | None = None
-) -> Outcome:
+def ensure_records(client: Client, params: Params, *, check_mode: bool, **watch: Any) -> Outcome:
     """Retrieve, verify, publish or withdraw the records.
 
-    :param watch: the functions with which to wait and report progress
+    :param watch: the functions ``report`` and ``sleep``, with which to report progress and to wait
     """
     end = client.now() + client.timeout
     if params["state"] == "retrieved":
@@ -317,7 +312,7 @@ def ensure_records(
     task = DnsTask(params)
     required, outcome = _retrieve(client, params, check_mode=check_mode)
     seconds = end - client.now()
-    return task.run(required, outcome, seconds=seconds, check_mode=check_mode, watch=watch)
+    return task.run(required, outcome, seconds=seconds, check_mode=check_mode, **watch)
 
 
 def _retrieve(

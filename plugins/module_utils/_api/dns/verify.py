@@ -117,7 +117,7 @@ class Waiting(NamedTuple):
     """
 
     seconds: float
-    report: Callable[[str], object]
+    report: Callable[[str], object] = lambda _text: None
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], object] = time.sleep
     rng: Callable[[], float] = random.random
