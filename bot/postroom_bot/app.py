@@ -23,11 +23,10 @@ from zoneinfo import ZoneInfo
 
 from pydantic import SecretStr
 
-from postroom_bot.backends.awx_client import AwxClient
-from postroom_bot.backends.awx_executor import AwxExecutor
+from postroom_bot.backends.awx import AwxClient, AwxExecutor
 from postroom_bot.backends.executor import Executor
 from postroom_bot.backends.mail_service import Mail, mail_of
-from postroom_bot.backends.slack_api import SlackApi, slack_api_of
+from postroom_bot.backends.slack_api import SlackApi, slack_api_of, workspace_of
 from postroom_bot.config import Settings
 from postroom_bot.domain import Action
 from postroom_bot.errors import SlackRejected, SlackUnavailable, StartError
@@ -36,8 +35,7 @@ from postroom_bot.ops.online_checks import OnlineChecks, problems
 from postroom_bot.ops.web_server import Health, HealthApp, WebServer
 from postroom_bot.policy.loader import PolicyReloader
 from postroom_bot.slack import bolt_app
-from postroom_bot.slack.handler_support import Services
-from postroom_bot.slack.token_checks import workspace_of
+from postroom_bot.slack.interactions import Services
 from postroom_bot.slack.transports import THREADS, Transport, transport_of
 from postroom_bot.store.tables import SCHEMA
 from postroom_bot.workflow.dependencies import Dependencies
@@ -137,9 +135,9 @@ def _transport(settings: Settings, deps: Dependencies, closing: ExitStack) -> Tr
     """Return a transport for the Bolt app and its handlers."""
     intake = Intake(deps.database, deps.clock, deps.workspace, deps.wake.set, deps.zone)
     services = Services(deps, intake, Passwords(deps), Lookups(deps), settings.mail_host)
-    executor = ThreadPoolExecutor(THREADS, thread_name_prefix="handler")
-    closing.callback(executor.shutdown)
-    return transport_of(settings, bolt_app.app_of(settings, services, executor))
+    thread_pool = ThreadPoolExecutor(THREADS, thread_name_prefix="handler")
+    closing.callback(thread_pool.shutdown)
+    return transport_of(settings, bolt_app.app_of(settings, services, thread_pool))
 
 
 def _executor_of(settings: Settings, mail: Mail, wait: Callable[[float], bool]) -> Executor:

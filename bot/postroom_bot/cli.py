@@ -24,7 +24,7 @@ import click
 from postroom_bot import app, config
 from postroom_bot.addresses import address, domain
 from postroom_bot.backends.mail_service import mail_of
-from postroom_bot.backends.slack_api import slack_api_of
+from postroom_bot.backends.slack_api import check_socket, slack_api_of, workspace_of
 from postroom_bot.config import Settings, SettingsError
 from postroom_bot.domain import Action, Change, State, Workspace
 from postroom_bot.errors import Rejected, StartError, Unavailable
@@ -32,10 +32,8 @@ from postroom_bot.ops import logs, online_checks
 from postroom_bot.policy.explain_command import explain, facts_of, person_of
 from postroom_bot.policy.loader import PolicyError, load
 from postroom_bot.policy.model import Policy
-from postroom_bot.slack import token_checks
 from postroom_bot.slack.manifest import manifest
-from postroom_bot.store import audit, changes_made, requests
-from postroom_bot.store.changes_made import definition
+from postroom_bot.store import audit, ledger, requests
 from postroom_bot.store.tables import SCHEMA, migrate
 from postroom_bot.ui import parser
 from postroom_bot.ui.reason_texts import plain_reason_text
@@ -179,8 +177,8 @@ def _problems_online(given: Settings, policy: Policy) -> list[str]:
     # The problems are printed. Log messages about the same problems would only distract.
     logs.configure(style="text", level="critical", secrets=given.secrets())
     slack_api = slack_api_of(given)
-    token_checks.workspace_of(slack_api, given)
-    token_checks.check_socket(slack_api, given)
+    workspace_of(slack_api, given)
+    check_socket(slack_api, given)
     with contextlib.ExitStack() as end:
         found = list(online_checks.problems(slack_api, mail_of(given, end), policy))
     # Checking the channels would require an OAuth scope that the bot does not request.
@@ -266,10 +264,10 @@ def _ledger(file: Path | None) -> None:
     """Print the changes made through Slack as a definition for email_tenant."""
     given = config.load(file)
     with _opened_database(given) as database:
-        changes = [entry.change for entry in database.read(changes_made.entries)]
+        changes = [entry.change for entry in database.read(ledger.entries)]
     with contextlib.ExitStack() as end:
         there = mail_of(given, end).mailboxes()
-    found = definition(changes, there, ZoneInfo(given.time_zone))
+    found = ledger.definition(changes, there, ZoneInfo(given.time_zone))
     click.echo(json.dumps(found, indent=2, ensure_ascii=False))
 
 

@@ -11,14 +11,15 @@ from __future__ import annotations
 import http.client
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from slack_sdk.errors import SlackApiError, SlackRequestError
 from slack_sdk.web import SlackResponse, WebClient
 
 from postroom_bot.config import Settings
-from postroom_bot.domain import MessageRef
-from postroom_bot.errors import SlackRejected, SlackUnavailable
+from postroom_bot.domain import MessageRef, Workspace
+from postroom_bot.errors import SlackRejected, SlackUnavailable, StartError
 from postroom_bot.ui.markup import Message
 
 #: Long enough for slow responses from Slack, and short enough for a worker to renew its lease.
@@ -38,6 +39,13 @@ _PASSING = frozenset(
 #: Error codes that reject the token itself.
 _LOCKED_OUT = frozenset(
     {"account_inactive", "invalid_auth", "not_authed", "token_expired", "token_revoked"}
+)
+
+_LOGIN_REJECTED = "Slack refuses slack_bot_token (%s): reinstall the app and copy its token"
+UNREACHABLE = "Slack does not answer at %s: check slack_api_url and this network's proxy"
+SOCKET_REJECTED = (
+    "Slack refuses the Socket Mode connection: check slack_app_token and its scope"
+    " connections:write, and that Socket Mode is enabled in the app's settings"
 )
 
 log = logging.getLogger(__name__)
@@ -179,6 +187,33 @@ def slack_api_of(settings: Settings) -> SlackApi:
     """Return a client for Slack's Web API."""
     token = settings.slack_bot_token.get_secret_value()
     return SlackApi(web_client(token, base_url=settings.slack_api_url))
+
+
+def workspace_of(slack_api: SlackApi, settings: Settings) -> Workspace:
+    """Return the bot's workspace and app, as reported by Slack."""
+    try:
+        answer = slack_api.whoami()
+        app = slack_api.app_of(str(answer.get("bot_id")))
+    except SlackRejected as rejection:
+        raise StartError(_LOGIN_REJECTED % rejection.code) from None
+    except SlackUnavailable:
+        raise StartError(UNREACHABLE % settings.slack_api_url) from None
+    return Workspace(str(answer["team_id"]), answer.get("enterprise_id"), app)
+
+
+def check_socket(slack_api: SlackApi, settings: Settings) -> None:
+    """Verify the app-level token with Slack, if Socket Mode is used.
+
+    :raises StartError: if Slack rejects the token
+    """
+    if settings.mode == "http" or settings.slack_app_token is None:
+        return
+    # Slack allows only a few of these calls per minute. A rate limit doesn't mean a bad token.
+    with suppress(SlackUnavailable):
+        try:
+            slack_api.open_socket(settings.slack_app_token.get_secret_value())
+        except SlackRejected:
+            raise StartError(SOCKET_REJECTED) from None
 
 
 def _send(method: Callable[..., SlackResponse], **options: Any) -> dict[str, Any]:

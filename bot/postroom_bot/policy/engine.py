@@ -41,8 +41,8 @@ class Facts:
     :param open_requests: the number of the person's other open requests
     :param requests_today: the number of the person's other requests in the last 24 hours
     :param alias_count: the number of aliases that the mailbox has, or None if unknown
-    :param kept_for: the last owner of the target (a mailbox, or the target itself if it was a
-        forwarder), or None if the target is not kept free
+    :param tombstone_owner: the last owner of the removed target (a mailbox, or the target itself if
+        it was a forwarder), or None if there is no tombstone
     :param mailbox_owner_user: the Slack user who owns the mailbox, if known
     """
 
@@ -50,7 +50,7 @@ class Facts:
     open_requests: int = 0
     requests_today: int = 0
     alias_count: int | None = None
-    kept_for: str | None = None
+    tombstone_owner: str | None = None
     mailbox_owner_user: str | None = None
 
 
@@ -200,7 +200,7 @@ def _controls(policy: Policy, case: Case) -> Iterator[tuple[str, str, Reason | N
     yield "<domain>", "every domain belongs to the tenant", denial
 
     denial = None
-    if change.action.adds and (owner := facts.kept_for) is not None:
+    if change.action.adds and (owner := facts.tombstone_owner) is not None:
         # Anyone may recreate a former forwarder. A former alias may also become a forwarder, if the
         # last owner requests it.
         is_alias = change.action.is_alias

@@ -15,15 +15,15 @@ from typing import Any
 from slack_bolt import App, BoltContext, BoltRequest, BoltResponse
 from slack_bolt.error import BoltError, BoltUnhandledRequestError
 
+from postroom_bot.backends.slack_api import UNREACHABLE
 from postroom_bot.config import Settings
 from postroom_bot.domain import Reason
 from postroom_bot.errors import SlackRejected, SlackUnavailable, StartError
 from postroom_bot.ops.metrics import Metrics
-from postroom_bot.slack import commands, events, modals, request_buttons
-from postroom_bot.slack.handler_support import Services, reply
-from postroom_bot.slack.token_checks import UNREACHABLE
-from postroom_bot.ui.modals import text_modal
+from postroom_bot.slack import handlers, modals
+from postroom_bot.slack.interactions import Services, reply
 from postroom_bot.ui.reason_texts import reason_text
+from postroom_bot.ui.views import text_modal
 
 INTERNAL_ERROR = "Something went wrong, and I have logged it. Try again in a minute."
 #: Longer than Bolt's interval of 10 ms between checks for an acknowledgement.
@@ -60,8 +60,8 @@ class TimedApp(App):
         return response
 
 
-def app_of(settings: Settings, services: Services, executor: ThreadPoolExecutor) -> App:
-    """Return the app with all its handlers, which run in the given executor."""
+def app_of(settings: Settings, services: Services, thread_pool: ThreadPoolExecutor) -> App:
+    """Return the app with all its handlers, which run in the thread pool."""
     metrics, secret = services.deps.metrics, settings.slack_signing_secret
     try:
         app = TimedApp(
@@ -69,15 +69,13 @@ def app_of(settings: Settings, services: Services, executor: ThreadPoolExecutor)
             name="slack_bolt.postroom",
             client=services.deps.slack_api.client,
             signing_secret=secret.get_secret_value() if secret else "",
-            listener_executor=executor,
+            listener_executor=thread_pool,
             raise_error_for_unhandled_request=True,
         )
     except (BoltError, OSError):
         raise StartError(UNREACHABLE % settings.slack_api_url) from None
-    commands.register(app, services)
-    request_buttons.register(app, services)
+    handlers.register(app, services)
     modals.register(app, services)
-    events.register(app, services)
     app.error(partial(answer_error, metrics))
     return app
 

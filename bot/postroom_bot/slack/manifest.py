@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from postroom_bot.ui.modals import SHORTCUT_MENU
 from postroom_bot.ui.parser import COMMAND, ENTRIES
+from postroom_bot.ui.views import SHORTCUT_MENU
 
 #: The bot's OAuth scopes and their purposes.
 SCOPES = {

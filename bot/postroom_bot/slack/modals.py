@@ -18,7 +18,7 @@ from slack_bolt import App
 from postroom_bot.backends.slack_api import ViewRef
 from postroom_bot.domain import Action, Change
 from postroom_bot.errors import SlackRejected, SlackUnavailable, UserError
-from postroom_bot.slack.handler_support import (
+from postroom_bot.slack.interactions import (
     EXPECTED,
     Answer,
     Body,
@@ -27,7 +27,7 @@ from postroom_bot.slack.handler_support import (
     interaction_of,
     wait_for_display,
 )
-from postroom_bot.ui import modals, request_messages
+from postroom_bot.ui import request_messages, views
 from postroom_bot.ui.markup import View
 from postroom_bot.ui.reason_texts import plain_reason_text, reason_text
 from postroom_bot.workflow.intake import DayOver
@@ -42,30 +42,30 @@ MAX_PAUSE_SECONDS = 5.0
 def register(app: App, services: Services) -> None:
     """Register the handlers that open modals and process their submissions."""
 
-    @app.shortcut(modals.SHORTCUT_MENU)
+    @app.shortcut(views.SHORTCUT_MENU)
     def open_menu(ack: Answer, body: Body) -> None:
         ack()
-        open_modal(services, interaction_of(body), modals.menu())
+        open_modal(services, interaction_of(body), views.menu())
 
     def open_form(ack: Answer, body: Body) -> None:
         ack()
         interaction = interaction_of(body)
-        name = str(body["actions"][0]["action_id"]).removeprefix(modals.OPEN)
-        if modals.FORMS[name].action is not Action.ALIAS_REMOVE:
-            open_modal(services, interaction, modals.form(name))
+        name = str(body["actions"][0]["action_id"]).removeprefix(views.OPEN)
+        if views.FORMS[name].action is not Action.ALIAS_REMOVE:
+            open_modal(services, interaction, views.form(name))
             return
-        opened = open_modal(services, interaction, modals.working(modals.TITLE))
+        opened = open_modal(services, interaction, views.working(views.TITLE))
         aliases: list[str] = []
         # If the list is not available, the person can type the address.
         with suppress(*EXPECTED):
             aliases = services.lookups.aliases(interaction.user, interaction.team).aliases
-        services.deps.slack_api.update_view(opened, modals.form(name, aliases))
+        services.deps.slack_api.update_view(opened, views.form(name, aliases))
 
     def form(ack: Answer, body: Body) -> None:
         ack(**submit_form(services, interaction_of(body), body["view"]))
 
-    for name in modals.FORMS:
-        app.block_action(modals.OPEN + name)(open_form)
+    for name in views.FORMS:
+        app.block_action(views.OPEN + name)(open_form)
         app.view_submission(name)(form)
 
     def open_password(ack: Answer, body: Body) -> None:
@@ -73,14 +73,14 @@ def register(app: App, services: Services) -> None:
         interaction = interaction_of(body)
         offer_password(services, interaction, request_id=interaction.value or None)
 
-    for name in (modals.OPEN_PASSWORD, request_messages.PASSWORD_SHOW):
+    for name in (views.OPEN_PASSWORD, request_messages.PASSWORD_SHOW):
         app.block_action(name)(open_password)
 
-    @app.view_submission(modals.PASSWORD_CONFIRM)
+    @app.view_submission(views.PASSWORD_CONFIRM)
     def create_password(ack: Answer, body: Body) -> None:
         view = body["view"]
-        mailbox, request_id = modals.read_password_confirm(str(view["private_metadata"]))
-        working = modals.working(modals.PASSWORD_TITLE, creates_password=True)
+        mailbox, request_id = views.read_password_confirm(str(view["private_metadata"]))
+        working = views.working(views.PASSWORD_TITLE, creates_password=True)
         ack(response_action="update", view=working)
         # The acknowledgement has replaced the view, so the view's hash has changed.
         window = ViewRef(str(view["id"]), hash="")
@@ -90,11 +90,11 @@ def register(app: App, services: Services) -> None:
 def submit_form(services: Services, interaction: Interaction, view: View) -> dict[str, Any]:
     """Request the change in a submitted form. Return the acknowledgement with a note or errors."""
     try:
-        change = modals.read_form(str(view["callback_id"]), view["state"]["values"])
+        change = views.read_form(str(view["callback_id"]), view["state"]["values"])
         request = services.intake.submit(
             interaction.key, change, interaction.user, interaction.team
         )
-    except modals.FormErrors as error:
+    except views.FormErrors as error:
         return {"response_action": "errors", "errors": error.errors}
     except DayOver as error:
         errors = {"last_day": plain_reason_text(error.reason)}
@@ -103,7 +103,7 @@ def submit_form(services: Services, interaction: Interaction, view: View) -> dic
         text = reason_text(error.reason)
     else:
         text = request_messages.received_text(request)
-    return {"response_action": "update", "view": modals.text_modal(text)}
+    return {"response_action": "update", "view": views.text_modal(text)}
 
 
 def open_modal(services: Services, interaction: Interaction, view: View) -> ViewRef:
@@ -120,19 +120,19 @@ def offer_password(
     request_id: str | None = None,
 ) -> None:
     """Ask the person to confirm a new password, request its approval, or explain a refusal."""
-    opened = open_modal(services, interaction, modals.working(modals.PASSWORD_TITLE))
+    opened = open_modal(services, interaction, views.working(views.PASSWORD_TITLE))
     user, team = interaction.user, interaction.team
     try:
         try:
             offered = services.passwords.offer(user, team, mailbox, request_id)
-            view = modals.password_confirm(offered, request_id)
+            view = views.password_confirm(offered, request_id)
         except NeedsApproval:
             change = Change(Action.PASSWORD, mailbox or "")
             request = services.intake.submit(interaction.key, change, user, team)
-            view = modals.text_modal(request_messages.received_text(request))
+            view = views.text_modal(request_messages.received_text(request))
     except EXPECTED as error:
         text = services.error_text(interaction, Action.PASSWORD, error)
-        view = modals.text_modal(text, modals.PASSWORD_TITLE)
+        view = views.text_modal(text, views.PASSWORD_TITLE)
     services.deps.slack_api.update_view(opened, view)
 
 
@@ -147,7 +147,7 @@ def reveal_password(
     acknowledged = time.monotonic()
 
     def show(password: SecretStr) -> None:
-        shown = modals.password_shown(mailbox, password.get_secret_value(), services.mail_host)
+        shown = views.password_shown(mailbox, password.get_secret_value(), services.mail_host)
         update(shown)
 
     def update(view: View) -> None:
@@ -175,4 +175,4 @@ def reveal_password(
         # closed the window.
         ignored = (SlackUnavailable, SlackRejected) if isinstance(error, NotShown) else ()
         with suppress(*ignored):
-            update(modals.text_modal(text, modals.PASSWORD_TITLE))
+            update(views.text_modal(text, views.PASSWORD_TITLE))

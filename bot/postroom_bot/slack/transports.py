@@ -24,6 +24,7 @@ from slack_sdk.socket_mode.interval_runner import IntervalRunner
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.websocket_client import SocketModeClient
 
+from postroom_bot.backends.slack_api import SOCKET_REJECTED
 from postroom_bot.config import Settings
 from postroom_bot.errors import StartError
 from postroom_bot.ops.web_server import GRACE_SECONDS, Health, WebServer
@@ -39,11 +40,6 @@ THREADS = 32
 #: Slack's client pings every 10 seconds.
 PONG_TIMEOUT = 5
 CHECK_INTERVAL = 2
-
-SOCKET_REJECTED = (
-    "Slack refuses the Socket Mode connection: check slack_app_token and its scope"
-    " connections:write, and that Socket Mode is enabled in the app's settings"
-)
 
 _CLOSE_TIMEOUT = 2.0
 

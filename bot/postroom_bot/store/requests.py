@@ -4,7 +4,7 @@
 
 The owner of a lease processes the request outside transactions and writes with `save` and
 `transition`. Both functions check the state and the lease first, so an owner that has lost its
-lease can no longer write.
+lease can no longer write. While a request changes a mailbox or a forwarder, its owner holds a lock.
 """
 
 from __future__ import annotations
@@ -17,7 +17,18 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    case,
+    delete,
+    func,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.sql.dml import ReturningUpdate
 
 from postroom_bot.domain import (
@@ -37,6 +48,7 @@ from postroom_bot.errors import LeaseLost
 from postroom_bot.store.tables import (
     change_values,
     insert_new,
+    mailbox_lock,
     pop_change,
     pop_reason,
     reason_values,
@@ -158,6 +170,30 @@ def mark_due(connection: Connection, request_id: str, *, at: datetime) -> bool:
     return (
         connection.execute(marked.values(due_at=at, due_marks=table.c.due_marks + 1)).rowcount == 1
     )
+
+
+def lock_mailbox(
+    connection: Connection, mailbox: str, *, holder: str, now: datetime, until: datetime
+) -> bool:
+    """Lock a mailbox unless another lock is valid. Return whether the lock was acquired."""
+    values = {"mailbox": mailbox, "holder": holder, "until": until}
+    if insert_new(connection, mailbox_lock, values):
+        return True
+    free = or_(mailbox_lock.c.until <= now, mailbox_lock.c.holder == holder)
+    taken = update(mailbox_lock).where(mailbox_lock.c.mailbox == mailbox, free).values(values)
+    return connection.execute(taken).rowcount == 1
+
+
+def renew_lock(connection: Connection, mailbox: str, *, holder: str, until: datetime) -> bool:
+    """Extend a mailbox's lock, or return False if the lock was lost."""
+    mine = (mailbox_lock.c.mailbox == mailbox, mailbox_lock.c.holder == holder)
+    return connection.execute(update(mailbox_lock).where(*mine).values(until=until)).rowcount == 1
+
+
+def unlock_mailbox(connection: Connection, mailbox: str, *, holder: str) -> None:
+    """Release a mailbox's lock, if it is still held."""
+    mine = (mailbox_lock.c.mailbox == mailbox, mailbox_lock.c.holder == holder)
+    connection.execute(delete(mailbox_lock).where(*mine))
 
 
 def open_by(connection: Connection, requester: str | None = None) -> list[Request]:

@@ -198,7 +198,7 @@ slack_email = Table(
     Column("changed_at", Moment),
 )
 
-freed_address = Table(
+tombstone = Table(
     "reservation",
     metadata,
     Column("address", String, primary_key=True),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import date, datetime
 
 from postroom_bot.domain import END_OF_CHANGE, Action, Change, Request, State
-from postroom_bot.store import audit, changes_made, deliveries, requests
+from postroom_bot.store import audit, ledger, requests, slack_records
 from postroom_bot.workflow.dependencies import Dependencies
 from postroom_bot.workflow.leased_request import LeasedRequest
 from postroom_common.database import Connection
@@ -22,9 +22,7 @@ def current_end(deps: Dependencies, change: Change) -> date | None:
         added = deps.database.read(lambda c: requests.destinations_of(c, change.target))
         ends = [added[one].change.last_day if one in added else None for one in change.destinations]
         return None if None in ends else max(end for end in ends if end is not None)
-    for one in changes_made.in_force(
-        entry.change for entry in deps.database.read(changes_made.entries)
-    ):
+    for one in ledger.in_force(entry.change for entry in deps.database.read(ledger.entries)):
         if one.action is change.action and one.target == change.target:
             return one.last_day
     return None
@@ -48,8 +46,8 @@ def removal_of(c: Connection, request: Request) -> Change | None:
         found = requests.destinations_of(c, change.target)
         own = tuple(name for name, one in found.items() if one.id == request.id)
         return Change(Action.FORWARD_REMOVE, change.target, destinations=own) if own else None
-    entries = changes_made.entries(c)
-    in_force = changes_made.in_force(one.change for one in entries)
+    entries = ledger.entries(c)
+    in_force = ledger.in_force(one.change for one in entries)
     own_changes = [one.change for one in entries if one.request_id == request.id]
     # Compare by identity, because a later request may have made an equal change.
     if any(one is mine for one in in_force for mine in own_changes):
@@ -65,7 +63,9 @@ def remove_ended(leased: LeasedRequest) -> None:
 
     def work(c: Connection) -> None:
         change = removal_of(c, request)
-        if change is None or not deliveries.record_new(c, f"{END_OF_CHANGE}:{request.id}", at=at):
+        if change is None or not slack_records.record_delivery(
+            c, f"{END_OF_CHANGE}:{request.id}", at=at
+        ):
             return
         removal = requests.add(
             c,

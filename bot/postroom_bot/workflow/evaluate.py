@@ -1,18 +1,41 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Evaluate a new request: identify the requester, apply the policy, and check the change."""
+"""Evaluate a new request, and recheck it before it is approved and before it is executed.
+
+Between a request and its execution, people may leave, accounts may change hands, policies may be
+edited and rows may be tampered with. Therefore, everything that led to a decision is checked again.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from postroom_bot.domain import Action, Change, Decision, Person, Reason, Request, State, Verdict
+from postroom_bot.domain import (
+    END_OF_CHANGE,
+    Action,
+    Change,
+    Decision,
+    Person,
+    Reason,
+    Request,
+    State,
+    Verdict,
+    Vote,
+)
 from postroom_bot.errors import Rejected
-from postroom_bot.policy.engine import Facts, affected_mailbox, decide
+from postroom_bot.policy.engine import (
+    Facts,
+    affected_mailbox,
+    decide,
+    groups_of,
+    is_own,
+    quorum_met,
+)
 from postroom_bot.policy.model import EVERYONE, Policy
-from postroom_bot.store import freed_addresses, requests
+from postroom_bot.store import ledger, requests
 from postroom_bot.workflow.dependencies import Dependencies
 from postroom_bot.workflow.end_dates import current_end
 from postroom_bot.workflow.leased_request import LeasedRequest
@@ -88,8 +111,8 @@ def current_decision(
     facts = Facts(
         own_domains=deps.mail.domains(),
         alias_count=alias_count,
-        kept_for=deps.database.read(
-            lambda c: freed_addresses.kept_for(c, change.target, now=deps.clock())
+        tombstone_owner=deps.database.read(
+            lambda c: ledger.tombstone_owner(c, change.target, now=deps.clock())
         ),
         mailbox_owner_user=owner_user_of(deps, person, change),
     )
@@ -194,3 +217,35 @@ def _nothing_to_do(change: Change) -> Reason:
     if change.destinations:
         return Reason("forward.missing_destinations", forward)
     return Reason("forward.missing", {"address": change.target})
+
+
+def recheck(leased: LeasedRequest, approvals: Sequence[Vote]) -> Reason | None:
+    """Return the reason why a request must not continue, or None.
+
+    :param approvals: the counted approvals
+    :raises SlackUnavailable: if Slack does not respond
+    :raises Unavailable: if the mail service does not respond
+    """
+    deps, request = leased.deps, leased.request
+    if request.computed_digest() != request.digest:
+        return Reason("request.edited")
+    if request.origin == END_OF_CHANGE and request.change.action.removes:
+        # The removal was approved together with the alias or the forwarder.
+        return None
+    team = deps.workspace.team
+    requester = deps.people.person(request.requester, team, fresh=True)
+    if requester.obstacle or requester.mailbox != request.requester_mailbox:
+        return Reason("request.requester_changed")
+    voters = [deps.people.person(one.voter, team, fresh=True) for one in approvals]
+    mailboxes = [voter.mailbox for voter in voters if voter.mailbox]
+    still = [
+        groups_of(request, voter)
+        for voter in voters
+        if not voter.obstacle and not is_own(request, voter)
+    ]
+    if len(set(mailboxes)) < len(mailboxes) or not quorum_met(request.quorum, still):
+        return Reason("request.approvers_changed")
+    decision = current_decision(deps, requester, request.change)
+    if decision.verdict is Verdict.DENY:
+        return Reason("request.now_denied", {"why": decision.reason.as_list()})
+    return None if decision.quorum == request.quorum else Reason("request.policy_changed")

@@ -8,15 +8,15 @@ execution. Only one worker can record the outcome.
 
 from __future__ import annotations
 
+import random
 from datetime import datetime, timedelta
 
 from postroom_bot.backends.executor import Outcome
 from postroom_bot.domain import Reason, State
 from postroom_bot.errors import Rejected, Unavailable
-from postroom_bot.store import audit, changes_made, freed_addresses
-from postroom_bot.workflow.backoff import pause_after
+from postroom_bot.store import audit, ledger
+from postroom_bot.workflow.evaluate import recheck
 from postroom_bot.workflow.leased_request import LeasedRequest
-from postroom_bot.workflow.recheck import why_stopped
 from postroom_common.database import Connection
 
 #: The maximum number of attempts. Together with the growing pauses in between, the attempts take
@@ -45,7 +45,7 @@ def execute(leased: LeasedRequest) -> datetime | None:
     attempt = request.attempts + 1
     try:
         with leased.deps.people.cached():
-            why = why_stopped(leased, leased.approvals())
+            why = recheck(leased, leased.approvals())
         if why:
             if request.may_have_changed:
                 why = Reason("request.maybe_executed", {"why": why.as_list()})
@@ -88,13 +88,30 @@ def _record(leased: LeasedRequest, outcome: Outcome) -> None:
     change = leased.request.change
 
     def also_write(c: Connection) -> None:
-        changes_made.record(
+        ledger.record(
             c, request_id=leased.request.id, change=outcome.recorded_change, at=leased.now
         )
         if change.action.adds:
-            freed_addresses.end_reservation(c, change.target)
-        leased.keep_free(c, outcome.freed)
+            ledger.delete_tombstone(c, change.target)
+        leased.add_tombstones(c, outcome.freed)
 
     leased.transition(
         State.DONE, data={"changed": outcome.changed}, also_write=also_write, result=outcome.result
     )
+
+
+#: The first and the longest pause, in seconds.
+FIRST_PAUSE = 2.0
+MAX_PAUSE = 900.0
+
+
+def pause_after(failures: int, asked: float | None = None) -> float:
+    """Return how many seconds to wait before a retry. The wait doubles with each failure.
+
+    :param failures: the number of failures, at least 1
+    :param asked: the minimum pause that the service asked for, if any
+    """
+    pause = min(FIRST_PAUSE * 2.0 ** min(failures - 1, 20), MAX_PAUSE)
+    # Jitter, so that requests that failed together are not retried together.
+    spread = random.uniform(0.8, 1.0)  # noqa: S311 - not for security
+    return max(pause * spread, asked or 0.0)

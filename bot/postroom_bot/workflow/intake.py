@@ -27,7 +27,7 @@ from postroom_bot.domain import (
     Workspace,
 )
 from postroom_bot.errors import LeaseLost, UserError
-from postroom_bot.store import audit, deliveries, requests, votes
+from postroom_bot.store import audit, requests, slack_records, votes
 from postroom_bot.ui.markup import one_line
 from postroom_bot.workflow.end_dates import removal_of
 from postroom_common.database import Connection, Database
@@ -81,7 +81,7 @@ class Intake:
 
         def work(c: Connection) -> Request | Reason:
             at, last_day = self._clock(), change.last_day
-            again = not deliveries.record_new(c, key, at=at)
+            again = not slack_records.record_delivery(c, key, at=at)
             if again and (earlier := _earlier(c, change, user)):
                 return earlier
             if last_day is not None and last_day < at.astimezone(self._zone).date():
@@ -107,7 +107,7 @@ class Intake:
         def work(c: Connection) -> Reason:
             at, request = self._clock(), requests.get(c, press.request_id)
             why = self._why_no_vote(request, press)
-            if not deliveries.record_new(c, press.key, at=at):
+            if not slack_records.record_delivery(c, press.key, at=at):
                 # Give the same answer to a second delivery.
                 if any(one.voter == press.user for one in votes.of(c, press.request_id)):
                     return Reason("vote.received")
@@ -174,7 +174,7 @@ class Intake:
             if request is None or (request.requester != user and not operator):
                 return Reason("request.unknown", {"request": request_id})
             cancelled = Reason("request.cancelled", {"request": request.id})
-            first = deliveries.record_new(c, key, at=at)
+            first = slack_records.record_delivery(c, key, at=at)
             if request.state is State.CANCELLED:
                 return cancelled
             if not first or request.state not in CANCELLABLE or request.may_have_changed:

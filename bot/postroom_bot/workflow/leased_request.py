@@ -18,7 +18,7 @@ from typing import Any
 from postroom_bot.backends.executor import FREEING
 from postroom_bot.domain import Request, State, Vote, VoteState
 from postroom_bot.errors import LeaseLost, SlackRejected
-from postroom_bot.store import audit, freed_addresses, mailbox_locks, requests, votes
+from postroom_bot.store import audit, ledger, requests, votes
 from postroom_bot.workflow.dependencies import Dependencies
 from postroom_common.database import Connection
 
@@ -66,7 +66,7 @@ class LeasedRequest:
 
         def work(c: Connection) -> bool:
             return requests.renew(c, self.request, until=until) and (
-                locked is None or mailbox_locks.renew(c, locked, holder=holder, until=until)
+                locked is None or requests.renew_lock(c, locked, holder=holder, until=until)
             )
 
         if not self.deps.database.write(work):
@@ -107,7 +107,7 @@ class LeasedRequest:
         def work(c: Connection) -> Request:
             moved = requests.transition(c, self.request, to, at=self.now, **changes)
             if to is not State.EXECUTING and self._locked is not None:
-                mailbox_locks.unlock(c, self._locked, holder=self._holder)
+                requests.unlock_mailbox(c, self._locked, holder=self._holder)
             if also_write is not None:
                 also_write(c)
             # Write the audit row last, because other writers of the audit wait from here on.
@@ -128,7 +128,7 @@ class LeasedRequest:
         now, name, holder = self.now, self.lock_name, self._holder
         until = now + self.deps.lease
         taken = self.deps.database.write(
-            lambda c: mailbox_locks.lock(c, name, holder=holder, now=now, until=until)
+            lambda c: requests.lock_mailbox(c, name, holder=holder, now=now, until=until)
         )
         self._locked = name if taken else None
         return taken
@@ -140,14 +140,14 @@ class LeasedRequest:
         first.
         """
         freeing = notes.get(FREEING, ())
-        self.update(also_write=lambda c: self.keep_free(c, freeing), notes=dict(notes))
+        self.update(also_write=lambda c: self.add_tombstones(c, freeing), notes=dict(notes))
 
-    def keep_free(self, c: Connection, addresses: Iterable[str]) -> None:
+    def add_tombstones(self, c: Connection, addresses: Iterable[str]) -> None:
         """Reserve addresses for the request's mailbox or forwarder."""
         at = self.now
         until = at + self.deps.policy().requests.tombstone
         for address in addresses:
-            freed_addresses.keep_free(c, address, self.lock_name, at=at, until=until)
+            ledger.add_tombstone(c, address, self.lock_name, at=at, until=until)
 
     def report_rejected(self, where: str, rejection: SlackRejected, remedy: str = "") -> None:
         """Log and count a message that Slack rejected and that is not sent again.
@@ -164,7 +164,7 @@ class LeasedRequest:
 
         def work(c: Connection) -> None:
             if self._locked is not None:
-                mailbox_locks.unlock(c, self._locked, holder=self._holder)
+                requests.unlock_mailbox(c, self._locked, holder=self._holder)
             requests.release(c, self.request, due_at=due_at)
 
         self.deps.database.write(work)

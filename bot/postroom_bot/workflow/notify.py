@@ -15,7 +15,7 @@ from functools import partial
 
 from postroom_bot.domain import Action, MessageRef, Reason, Request, State, Vote, VoteState
 from postroom_bot.errors import SlackRejected
-from postroom_bot.store import audit, sent_notifications
+from postroom_bot.store import audit, slack_records
 from postroom_bot.ui import request_messages
 from postroom_bot.ui.markup import Message
 from postroom_bot.workflow.end_dates import notice_due_at, removal_of
@@ -40,7 +40,7 @@ def notify(leased: LeasedRequest) -> None:
             _notify_requester(leased, state, request_messages.status_message(request, votes))
         if state is State.DONE or offered:
             _send_once(
-                leased, sent_notifications.owner_kind(state), lambda: _notify_owner(leased, votes)
+                leased, slack_records.owner_kind(state), lambda: _notify_owner(leased, votes)
             )
         if state is State.DONE:
             _send_once(leased, f"{state}-audit", lambda: _notify_auditors(leased, votes))
@@ -55,7 +55,7 @@ def notify_blocked(leased: LeasedRequest) -> None:
     :raises SlackUnavailable: if Slack does not respond
     """
     message = request_messages.status_message(leased.request, leased.votes())
-    _notify_requester(leased, sent_notifications.BLOCKED, message)
+    _notify_requester(leased, slack_records.BLOCKED, message)
 
 
 def _notify_requester(leased: LeasedRequest, kind: str, message: Message) -> None:
@@ -65,7 +65,7 @@ def _notify_requester(leased: LeasedRequest, kind: str, message: Message) -> Non
 
 def _send_once(leased: LeasedRequest, kind: str, send: Callable[[], object]) -> None:
     request_id = leased.request.id
-    if kind in leased.deps.database.read(lambda c: sent_notifications.sent(c, request_id)):
+    if kind in leased.deps.database.read(lambda c: slack_records.sent_kinds(c, request_id)):
         return
     leased.renew()
     try:
@@ -73,7 +73,7 @@ def _send_once(leased: LeasedRequest, kind: str, send: Callable[[], object]) -> 
     except SlackRejected as rejection:
         leased.report_rejected(kind, rejection)
     leased.update(
-        also_write=lambda c: sent_notifications.record_sent(c, request_id, kind, at=leased.now)
+        also_write=lambda c: slack_records.record_sent(c, request_id, kind, at=leased.now)
     )
 
 
@@ -197,4 +197,4 @@ def _announce_end(leased: LeasedRequest) -> None:
     if at is None or not request.removal_at or not at <= leased.now < request.removal_at:
         return
     if deps.database.read(lambda c: removal_of(c, request)):
-        _notify_requester(leased, sent_notifications.ENDING, request_messages.ending(request))
+        _notify_requester(leased, slack_records.ENDING, request_messages.ending(request))

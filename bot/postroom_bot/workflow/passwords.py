@@ -28,11 +28,15 @@ from postroom_bot.errors import (
     UserError,
     user_error_if_unavailable,
 )
-from postroom_bot.store import audit, deliveries, requests, sent_notifications
+from postroom_bot.store import audit, requests, slack_records
 from postroom_bot.workflow.dependencies import Dependencies
-from postroom_bot.workflow.evaluate import current_decision, decision_fields, with_own_mailbox
+from postroom_bot.workflow.evaluate import (
+    current_decision,
+    decision_fields,
+    recheck,
+    with_own_mailbox,
+)
 from postroom_bot.workflow.leased_request import LeasedRequest, claim, new_lease_holder
-from postroom_bot.workflow.recheck import why_stopped
 from postroom_common.database import Connection
 
 #: Letters and digits that can't be confused with each other.
@@ -128,7 +132,7 @@ class Passwords:
                         if request_id is not None:
                             # Recheck everything that led to the approval.
                             self._approved(leased.request, person)
-                            if why := why_stopped(leased, leased.approvals()):
+                            if why := recheck(leased, leased.approvals()):
                                 leased.transition(State.REFUSED, result=why)
                                 raise UserError(why)
                         password = self._set_password(leased)
@@ -173,7 +177,7 @@ class Passwords:
 
         def work(c: Connection) -> Request | None:
             at = deps.clock()
-            if not deliveries.record_new(c, key, at=at):
+            if not slack_records.record_delivery(c, key, at=at):
                 return None
             new = requests.add(
                 c,
@@ -204,7 +208,9 @@ class Passwords:
 
     def _begin_approved(self, key: str, person: Person, request_id: str) -> LeasedRequest:
         deps = self._deps
-        if not deps.database.write(lambda c: deliveries.record_new(c, key, at=deps.clock())):
+        if not deps.database.write(
+            lambda c: slack_records.record_delivery(c, key, at=deps.clock())
+        ):
             raise PressedTwice("password.in_progress")
         self._approved(deps.database.read(lambda c: requests.get(c, request_id)), person)
         for _ in range(CLAIMS):
@@ -270,8 +276,8 @@ def _reopen_or_fail(leased: LeasedRequest, why: Reason) -> None:
         # The owner is notified again, with the reason.
         leased.transition(
             State.APPROVED,
-            also_write=lambda c: sent_notifications.forget_sent(
-                c, request.id, sent_notifications.owner_kind(State.APPROVED)
+            also_write=lambda c: slack_records.forget_sent(
+                c, request.id, slack_records.owner_kind(State.APPROVED)
             ),
             result=why,
         )

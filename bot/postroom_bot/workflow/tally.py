@@ -10,8 +10,8 @@ from postroom_bot.policy.engine import groups_of, is_own, quorum_met
 from postroom_bot.store import votes
 from postroom_bot.ui.markup import Message
 from postroom_bot.ui.reason_texts import reason_text
+from postroom_bot.workflow.evaluate import recheck
 from postroom_bot.workflow.leased_request import LeasedRequest
-from postroom_bot.workflow.recheck import why_stopped
 from postroom_common.database import Connection
 
 
@@ -70,7 +70,7 @@ def _tally_one(leased: LeasedRequest, vote: Vote) -> None:
         if not quorum_met(request.quorum, [*(one.groups for one in approvals), groups]):
             leased.update(also_write=count)
             return
-        stopped = why_stopped(leased, [*approvals, vote])
+        stopped = recheck(leased, [*approvals, vote])
         leased.transition(
             State.REFUSED if stopped else State.APPROVED,
             also_write=count,

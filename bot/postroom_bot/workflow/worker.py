@@ -18,13 +18,12 @@ from datetime import datetime, timedelta
 
 from postroom_bot.domain import Action, Request, State
 from postroom_bot.errors import LeaseLost, Rejected, SlackRejected, SlackUnavailable, Unavailable
-from postroom_bot.store import audit, deliveries, freed_addresses, requests
+from postroom_bot.store import audit, ledger, requests, slack_records
 from postroom_bot.workflow import passwords
-from postroom_bot.workflow.backoff import pause_after
 from postroom_bot.workflow.dependencies import Dependencies
 from postroom_bot.workflow.end_dates import notice_due_at, remove_ended
 from postroom_bot.workflow.evaluate import evaluate, given_up_at
-from postroom_bot.workflow.execute import execute
+from postroom_bot.workflow.execute import execute, pause_after
 from postroom_bot.workflow.leased_request import LeasedRequest, claim
 from postroom_bot.workflow.notify import notify, notify_blocked
 from postroom_bot.workflow.tally import tally
@@ -128,8 +127,8 @@ class Upkeep:
         if now >= self._purge_at:
 
             def purge(c: Connection) -> None:
-                deliveries.purge(c, now - KEEP_KEYS)
-                freed_addresses.purge(c, now)
+                slack_records.purge_deliveries(c, now - KEEP_KEYS)
+                ledger.purge_tombstones(c, now)
 
             deps.database.write(purge)
             self._purge_at = now + PURGE_EVERY

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from ansible_collections.postroom.email.tests.fakes.awx import surveys
 from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from postroom_bot.backends.awx_executor import REQUEST_VARIABLE
+from postroom_bot.backends.awx import REQUEST_VARIABLE
 from postroom_bot.backends.mail_service import Mail
 from postroom_bot.domain import Action, Change, Request, State
 

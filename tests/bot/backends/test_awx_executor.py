@@ -38,8 +38,7 @@ from ansible_collections.postroom.email.tests.fakes.awx.jobs import (
 from ansible_collections.postroom.email.tests.fakes.awx.server import Fault
 from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import Reply, scripted
 from ansible_collections.postroom.email.tests.service.api import Api
-from postroom_bot.backends.awx_client import AwxClient, Job
-from postroom_bot.backends.awx_executor import REQUEST_VARIABLE, AwxExecutor
+from postroom_bot.backends.awx import REQUEST_VARIABLE, AwxClient, AwxExecutor, Job
 from postroom_bot.backends.executor import Outcome
 from postroom_bot.backends.mail_service import Mail
 from postroom_bot.domain import Action, Change, Reason

@@ -40,12 +40,12 @@ from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support.certificates import OPENSSL, Authority
 from ansible_collections.postroom.email.tests.support.recording_proxy import recording
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from postroom_bot.backends.awx_client import AwxClient
+from postroom_bot.backends.awx import AwxClient
 from postroom_bot.backends.executor import Outcome
 from postroom_bot.backends.mail_service import Forward, Mail, translated
 from postroom_bot.domain import Action, Change, Reason
 from postroom_bot.errors import Rejected, Unavailable
-from postroom_bot.store.changes_made import definition
+from postroom_bot.store.ledger import definition
 from postroom_client import errors
 from postroom_client.tenant.declared import Definition
 from postroom_client.tenant.problems import InvalidDefinition, Source

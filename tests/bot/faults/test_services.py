@@ -32,7 +32,7 @@ from ansible_collections.postroom.email.tests.support.service import RunningServ
 from postroom_bot.backends.mail_service import Mail
 from postroom_bot.backends.slack_api import SlackApi, web_client
 from postroom_bot.domain import Action, Change, Request, State
-from postroom_bot.store import changes_made
+from postroom_bot.store import ledger
 from postroom_bot.ui import lists
 from postroom_bot.workflow.people import People
 from postroom_common.database import Database
@@ -104,7 +104,7 @@ class Lives:
         assert "Done" in card.text
         assert sum("Done" in one and request.id in one for one in office.told("alice")) in notices
         assert sum(request.id in one for one in office.told("erin")) in notices
-        entries = office.deps.database.read(changes_made.entries)
+        entries = office.deps.database.read(ledger.entries)
         assert len({one.request_id for one in entries}) == len(entries)
 
 

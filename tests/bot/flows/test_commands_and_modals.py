@@ -21,7 +21,7 @@ from ansible_collections.postroom.email.tests.support.company import (
     text_of,
 )
 from postroom_bot.domain import State
-from postroom_bot.slack.commands import WORKING
+from postroom_bot.slack.handlers import WORKING
 from postroom_bot.ui.reason_texts import TEXTS
 
 pytestmark = pytest.mark.parametrize("plan", [HTTP], indirect=True, ids=str, scope="session")

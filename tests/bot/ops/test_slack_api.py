@@ -15,7 +15,7 @@ from postroom_bot.app import _slack_health
 from postroom_bot.backends.slack_api import SlackApi, web_client
 from postroom_bot.errors import SlackRejected, SlackUnavailable
 from postroom_bot.ops.web_server import Health
-from postroom_bot.ui import modals
+from postroom_bot.ui import views
 from postroom_bot.ui.markup import Message
 
 HELLO = Message("Hello.")
@@ -77,13 +77,13 @@ def test_a_window_is_updated_in_the_state_that_is_known(
 ) -> None:
     """Slack refuses to update a modal that has changed in the meantime, unless no hash is given."""
     carol = slack.person("carol")
-    opened = slack_api.open_view(slack.world.trigger(carol.id), modals.menu())
-    changed = slack_api.update_view(opened, modals.working("One"))
+    opened = slack_api.open_view(slack.world.trigger(carol.id), views.menu())
+    changed = slack_api.update_view(opened, views.working("One"))
     assert changed.hash != opened.hash
     with pytest.raises(SlackRejected) as caught:
-        slack_api.update_view(opened, modals.working("Two"))
+        slack_api.update_view(opened, views.working("Two"))
     assert caught.value.code == "hash_conflict"
-    slack_api.update_view(opened._replace(hash=""), modals.working("Three"))
+    slack_api.update_view(opened._replace(hash=""), views.working("Three"))
     assert carol.modal.content["title"]["text"] == "Three"
 
 

@@ -64,7 +64,7 @@ def rule_of(person: Person, change: Change, *rules: dict[str, Any], facts: Facts
         (forwarding("team@example.com", "a@b@example.net"), ALICE, FACTS, "<invalid>"),
         (adding("sales@example.net"), ALICE, FACTS, "<domain>"),
         (adding("sales@example.com", "bob@example.net"), ALICE, FACTS, "<domain>"),
-        (X, ALICE, replace(FACTS, kept_for="b@b.b"), "<tombstone>"),
+        (X, ALICE, replace(FACTS, tombstone_owner="b@b.b"), "<tombstone>"),
         (X, ALICE, replace(FACTS, open_requests=5), "<limits>"),
         (X, ALICE, replace(FACTS, requests_today=20), "<limits>"),
         (X, ALICE, replace(FACTS, alias_count=20), "<limits>"),
@@ -93,7 +93,7 @@ def test_limits_allow_what_is_just_below_them() -> None:
 
 def test_a_tombstone_keeps_an_address_from_others_only() -> None:
     """Only the last owner can use a reserved address. Removing the address is always allowed."""
-    facts = replace(FACTS, kept_for="alice@example.com")
+    facts = replace(FACTS, tombstone_owner="alice@example.com")
     assert decide(OPEN, ALICE, X, facts).verdict is Verdict.ALLOW
     assert rule_of(ALICE, adding(X.target, "bob@example.com"), AUTOMATIC, facts=facts) == (
         "<tombstone>"
@@ -102,7 +102,7 @@ def test_a_tombstone_keeps_an_address_from_others_only() -> None:
     assert decide(OPEN, ALICE, removal, facts).verdict is Verdict.ALLOW
     forward = forwarding(X.target, "bob@example.com")
     assert decide(OPEN, ALICE, forward, facts).verdict is Verdict.ALLOW
-    was_a_forwarder = replace(FACTS, kept_for=X.target)
+    was_a_forwarder = replace(FACTS, tombstone_owner=X.target)
     assert decide(OPEN, ALICE, X, was_a_forwarder).rule == "<tombstone>"
     assert decide(OPEN, ALICE, forward, was_a_forwarder).verdict is Verdict.ALLOW
 

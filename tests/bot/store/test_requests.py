@@ -32,16 +32,8 @@ from postroom_bot.domain import (
     VoteState,
 )
 from postroom_bot.errors import LeaseLost
-from postroom_bot.store import (
-    changes_made,
-    deliveries,
-    freed_addresses,
-    mailbox_locks,
-    requests,
-    slack_email_changes,
-    votes,
-)
-from postroom_bot.store.slack_email_changes import SlackEmailRecord
+from postroom_bot.store import ledger, requests, slack_records, votes
+from postroom_bot.store.slack_records import SlackEmail
 from postroom_common.database import Database
 
 MINUTE = timedelta(minutes=1)
@@ -287,10 +279,10 @@ def test_only_the_first_delivery_counts(database: Database, clock: Clock) -> Non
     """A delivery's key is new only once, unless it is purged or its transaction is rolled back."""
 
     def first(key: str) -> bool:
-        return database.write(lambda c: deliveries.record_new(c, key, at=clock()))
+        return database.write(lambda c: slack_records.record_delivery(c, key, at=clock()))
 
     def undone(connection: Connection) -> None:
-        deliveries.record_new(connection, "a", at=clock())
+        slack_records.record_delivery(connection, "a", at=clock())
         raise LookupError
 
     with pytest.raises(LookupError):
@@ -300,7 +292,7 @@ def test_only_the_first_delivery_counts(database: Database, clock: Clock) -> Non
     assert first("k" * 200)
     with pytest.raises(ValueError, match="200"):
         first("k" * 201)
-    assert database.write(lambda c: deliveries.purge(c, clock())) == 2
+    assert database.write(lambda c: slack_records.purge_deliveries(c, clock())) == 2
     assert [first("a"), first("k" * 200)] == [True, False]
 
 
@@ -310,15 +302,15 @@ def test_a_mailbox_lock_has_one_holder(database: Database, clock: Clock) -> None
     def take(owner: str, mailbox: str = MAILBOX) -> bool:
         now, until = clock(), clock() + MINUTE
         return database.write(
-            lambda c: mailbox_locks.lock(c, mailbox, holder=owner, now=now, until=until)
+            lambda c: requests.lock_mailbox(c, mailbox, holder=owner, now=now, until=until)
         )
 
     def renew(owner: str) -> bool:
         until = clock() + MINUTE
-        return database.write(lambda c: mailbox_locks.renew(c, MAILBOX, holder=owner, until=until))
+        return database.write(lambda c: requests.renew_lock(c, MAILBOX, holder=owner, until=until))
 
     def free(owner: str) -> None:
-        database.write(lambda c: mailbox_locks.unlock(c, MAILBOX, holder=owner))
+        database.write(lambda c: requests.unlock_mailbox(c, MAILBOX, holder=owner))
 
     assert not renew("a")
     assert [take("a"), take("b"), take("a"), take("b", "bob@example.com")] == [
@@ -339,17 +331,17 @@ def test_a_mailbox_lock_has_one_holder(database: Database, clock: Clock) -> None
 def test_a_changed_address_is_recorded_with_its_time(database: Database, clock: Clock) -> None:
     """Each change to a person's address is recorded with its time, but the first address is not."""
     begin = clock()
-    assert database.read(lambda c: slack_email_changes.last_recorded(c, "U1")) is None
+    assert database.read(lambda c: slack_records.last_email(c, "U1")) is None
     for _ in range(2):
-        database.write(lambda c: slack_email_changes.record(c, "U1", MAILBOX, at=clock()))
-        found = database.read(lambda c: slack_email_changes.last_recorded(c, "U1"))
-        assert found == SlackEmailRecord(MAILBOX, begin, None)
+        database.write(lambda c: slack_records.record_email(c, "U1", MAILBOX, at=clock()))
+        found = database.read(lambda c: slack_records.last_email(c, "U1"))
+        assert found == SlackEmail(MAILBOX, begin, None)
         clock.advance(MINUTE)
     for email in ("mallory@example.com", MAILBOX):
         at = clock.advance(MINUTE)
-        database.write(partial(slack_email_changes.record, user="U1", email=email, at=at))
-        found = database.read(lambda c: slack_email_changes.last_recorded(c, "U1"))
-        assert found == SlackEmailRecord(email, at, at)
+        database.write(partial(slack_records.record_email, user="U1", email=email, at=at))
+        found = database.read(lambda c: slack_records.last_email(c, "U1"))
+        assert found == SlackEmail(email, at, at)
 
 
 def test_a_reservation_counts_until_its_end(database: Database, clock: Clock) -> None:
@@ -358,17 +350,17 @@ def test_a_reservation_counts_until_its_end(database: Database, clock: Clock) ->
     for address, owner, minutes in (("a", "x", 1), ("a", "y", 3), ("b", "x", 2), ("c", "x", 9)):
         until = now + minutes * MINUTE
         database.write(
-            partial(freed_addresses.keep_free, address=address, owner=owner, at=now, until=until)
+            partial(ledger.add_tombstone, address=address, owner=owner, at=now, until=until)
         )
-    database.write(lambda c: freed_addresses.end_reservation(c, "c"))
+    database.write(lambda c: ledger.delete_tombstone(c, "c"))
     clock.advance(2 * MINUTE)
     found = [
-        database.read(partial(freed_addresses.kept_for, address=address, now=clock()))
+        database.read(partial(ledger.tombstone_owner, address=address, now=clock()))
         for address in "abc"
     ]
     assert found == ["y", None, None]
-    assert database.write(lambda c: freed_addresses.purge(c, clock())) == 1
-    assert database.write(lambda c: freed_addresses.purge(c, clock() + MINUTE)) == 1
+    assert database.write(lambda c: ledger.purge_tombstones(c, clock())) == 1
+    assert database.write(lambda c: ledger.purge_tombstones(c, clock() + MINUTE)) == 1
 
 
 def test_the_ledger_has_each_change_once(database: Database, clock: Clock) -> None:
@@ -383,10 +375,8 @@ def test_the_ledger_has_each_change_once(database: Database, clock: Clock) -> No
     ]
     for request in (made[1], made[0], made[1]):
         at = clock.advance(MINUTE)
-        database.write(
-            partial(changes_made.record, request_id=request.id, change=request.change, at=at)
-        )
-    found = database.read(changes_made.entries)
+        database.write(partial(ledger.record, request_id=request.id, change=request.change, at=at))
+    found = database.read(ledger.entries)
     assert [(one.request_id, one.change) for one in found] == [
         (one.id, one.change) for one in made[::-1]
     ]

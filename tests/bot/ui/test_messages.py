@@ -26,11 +26,11 @@ from ansible_collections.postroom.email.tests.bot.ui.samples import (
     vote,
 )
 from postroom_bot.domain import Action, Change, State, VoteState
-from postroom_bot.ui import lists, markup, modals, request_messages
-from postroom_bot.ui.home import home_tab
+from postroom_bot.ui import lists, markup, request_messages, views
 from postroom_bot.ui.markup import TEXT_LIMIT
 from postroom_bot.ui.parser import ENTRIES
 from postroom_bot.ui.request_messages import card
+from postroom_bot.ui.views import home_tab
 
 
 def record(text: str, value: str, **more: object) -> dict[str, object]:
@@ -62,8 +62,8 @@ def test_hostile_requests_are_shown_as_text() -> None:
                 [made],
             )
         )
-        check(modals.working(text))
-        check(modals.text_modal(markup.escaped_line(text), text))
+        check(views.working(text))
+        check(views.text_modal(markup.escaped_line(text), text))
 
 
 def test_the_largest_payloads_are_accepted() -> None:

@@ -17,7 +17,7 @@ from ansible_collections.postroom.email.tests.bot.ui import samples
 from ansible_collections.postroom.email.tests.bot.ui.samples import HOSTILE, check, seen
 from postroom_bot.domain import Action, Change, MessageRef
 from postroom_bot.slack.manifest import manifest
-from postroom_bot.ui import modals, parser
+from postroom_bot.ui import parser, views
 
 SALES, ALICE, BOB = "sales@example.com", "alice@example.com", "bob@example.com"
 
@@ -35,15 +35,15 @@ def sent(**typed: str | None) -> dict[str, Any]:
 
 def errors(form: str, **typed: str | None) -> dict[str, str]:
     """Return the errors of a submitted form."""
-    with pytest.raises(modals.FormErrors) as wrong:
-        modals.read_form(form, sent(**typed))
+    with pytest.raises(views.FormErrors) as wrong:
+        views.read_form(form, sent(**typed))
     return wrong.value.errors
 
 
 def test_every_form_is_accepted_and_has_the_fields_of_its_errors() -> None:
     """Slack accepts every form, and each form contains the fields at which its errors are shown."""
-    for form in modals.FORMS:
-        view = modals.form(form)
+    for form in views.FORMS:
+        view = views.form(form)
         check(view)
         assert view["callback_id"] == form
         assert view["submit"]
@@ -51,9 +51,9 @@ def test_every_form_is_accepted_and_has_the_fields_of_its_errors() -> None:
         assert set(errors(form)) <= fields_of
         everything = dict.fromkeys(fields_of - {None}, "\u0430")
         assert set(errors(form, **everything | {"justification": "x" * 201})) <= fields_of
-    menu = modals.menu()
+    menu = views.menu()
     opens = {one["action_id"] for one in samples.buttons(menu)}
-    assert opens == {*(f"open_{form}" for form in modals.FORMS), "open_password"}
+    assert opens == {*(f"open_{form}" for form in views.FORMS), "open_password"}
     assert all(f"`/email {entry.usage}`" in seen(menu) for entry in parser.ENTRIES)
     check(menu)
 
@@ -61,7 +61,7 @@ def test_every_form_is_accepted_and_has_the_fields_of_its_errors() -> None:
 def test_a_form_is_read_as_a_request() -> None:
     """A form is read as a request, whether or not its optional fields are filled in."""
     typed = {"target": " Sales@Example.com ", "mailbox": ALICE, "justification": "the\nfair"}
-    change = modals.read_form("alias_add", sent(**typed, last_day="2027-01-31"))
+    change = views.read_form("alias_add", sent(**typed, last_day="2027-01-31"))
     more: dict[str, Any] = {
         "mailbox": ALICE,
         "last_day": date(2027, 1, 31),
@@ -69,12 +69,12 @@ def test_a_form_is_read_as_a_request() -> None:
     }
     assert change == Change(Action.ALIAS_ADD, SALES, **more)
     values = sent(target=SALES, mailbox=None, last_day=None, justification=None, destinations=None)
-    assert modals.read_form("alias_add", values) == Change(Action.ALIAS_ADD, SALES)
-    assert modals.read_form("alias_remove", values) == Change(Action.ALIAS_REMOVE, SALES)
-    assert modals.read_form("forward_remove", values) == Change(Action.FORWARD_REMOVE, SALES)
+    assert views.read_form("alias_add", values) == Change(Action.ALIAS_ADD, SALES)
+    assert views.read_form("alias_remove", values) == Change(Action.ALIAS_REMOVE, SALES)
+    assert views.read_form("forward_remove", values) == Change(Action.FORWARD_REMOVE, SALES)
     values = sent(target=SALES, destinations=f"{ALICE},\n{BOB}")
     change = Change(Action.FORWARD_ADD, SALES, destinations=(ALICE, BOB))
-    assert modals.read_form("forward_add", values) == change
+    assert views.read_form("forward_add", values) == change
 
 
 def test_all_errors_are_shown_at_their_fields() -> None:
@@ -98,7 +98,7 @@ texts = st.sampled_from([SALES, *HOSTILE]) | st.text(max_size=300)
 def test_the_password_is_shown_once_and_never_sent_back() -> None:
     """A password is shown once and verbatim, in a view without inputs."""
     password = "*kx7q*-`w2mp`-<d9tz>-:up:"
-    view = modals.password_shown(ALICE, password, "mail.example.com")
+    view = views.password_shown(ALICE, password, "mail.example.com")
     check(view)
     assert json.dumps(view).count(json.dumps(password)) == 1
     verbatim = {"type": "text", "text": password}
@@ -113,15 +113,15 @@ def test_the_password_is_shown_once_and_never_sent_back() -> None:
 def test_views_keep_what_they_are_about() -> None:
     """A view stores the mailbox, request and card that it is about."""
     for request_id in ("R-7K2M", None):
-        view = modals.password_confirm(ALICE, request_id)
+        view = views.password_confirm(ALICE, request_id)
         check(view)
         assert ALICE in seen(view)
-        confirmed = modals.read_password_confirm(view["private_metadata"])
+        confirmed = views.read_password_confirm(view["private_metadata"])
         assert confirmed == (ALICE, request_id)
-    view = modals.deny_reason("R-7K2M", samples.CARD)
+    view = views.deny_reason("R-7K2M", samples.CARD)
     check(view)
     values = {"reason": {"value": {"type": "plain_text_input", "value": " no\nfair "}}}
-    denial = modals.read_deny_reason(view["private_metadata"], values)
+    denial = views.read_deny_reason(view["private_metadata"], values)
     assert denial == ("R-7K2M", MessageRef(*samples.CARD), "no fair")
 
 
@@ -139,7 +139,7 @@ def test_the_manifest_has_what_the_bot_uses_alone(url: str | None) -> None:
     assert events["bot_events"] == ["app_home_opened", "user_change"]
     [shortcut] = made["features"]["shortcuts"]
     assert (command["command"], command["should_escape"]) == (parser.COMMAND, True)
-    assert shortcut["callback_id"] == modals.SHORTCUT_MENU
+    assert shortcut["callback_id"] == views.SHORTCUT_MENU
     assert settings["socket_mode_enabled"] is (url is None)
     if url:
         assert settings["interactivity"]["request_url"] == url

@@ -20,16 +20,9 @@ from ansible_collections.postroom.email.tests.bot.workflow.harness import (
 from postroom_bot.backends.executor import ExecutionContext, Outcome
 from postroom_bot.domain import Action, Change, Reason, Request, State
 from postroom_bot.errors import LeaseLost, Unavailable
-from postroom_bot.store import (
-    audit,
-    changes_made,
-    deliveries,
-    freed_addresses,
-    mailbox_locks,
-    requests,
-)
+from postroom_bot.store import audit, ledger, requests, slack_records
 from postroom_bot.workflow import execute
-from postroom_bot.workflow.backoff import MAX_PAUSE, pause_after
+from postroom_bot.workflow.execute import MAX_PAUSE, pause_after
 from postroom_bot.workflow.leased_request import claim
 from postroom_bot.workflow.worker import KEEP_KEYS, PURGE_EVERY, Upkeep, Worker
 
@@ -51,7 +44,7 @@ def test_what_was_done_and_not_written_down_is_done_again_and_written_once(
     office.work(Worker(office.with_(process_name="second")))
     done = office.now(request)
     assert (done.state, done.attempts) == (State.DONE, 2)
-    assert len(office.deps.database.read(changes_made.entries)) == 1
+    assert len(office.deps.database.read(ledger.entries)) == 1
     events = office.events(request)
     assert events[-3:] == ["request.executing", "request.resumed", "request.done"]
 
@@ -65,7 +58,7 @@ def test_an_address_freed_before_the_crash_is_kept_free_after_it(office: Harness
     assert NEW not in office.addresses()
     office.pass_time(minutes=1)
     assert office.now(request).state is State.DONE
-    assert office.deps.database.read(lambda c: freed_addresses.kept_for(c, NEW, now=office.clock()))
+    assert office.deps.database.read(lambda c: ledger.tombstone_owner(c, NEW, now=office.clock()))
 
 
 class _Noting(FailingExecutor):
@@ -158,7 +151,7 @@ def test_what_may_have_been_done_is_carried_to_its_end(
     assert answer.code == "request.not_cancellable"
     office.pass_time(days=1)
     assert office.now(request).state is State.DONE
-    assert office.deps.database.read(changes_made.entries)
+    assert office.deps.database.read(ledger.entries)
 
 
 def test_tries_have_an_end(office: Harness) -> None:
@@ -197,14 +190,14 @@ def test_a_busy_mailbox_is_looked_at_again_soon(office: Harness) -> None:
     """A request for a busy mailbox is retried soon, and the attempt is not counted."""
     request = office.voted()
     now = office.clock()
-    take, until = mailbox_locks.lock, now + office.deps.lease
+    take, until = requests.lock_mailbox, now + office.deps.lease
     office.deps.database.write(lambda c: take(c, ALICE, holder="another", now=now, until=until))
     office.work()
     waiting = office.now(request)
     assert (waiting.state, waiting.attempts) == (State.APPROVED, 0)
     assert waiting.due_at == now + execute.BUSY_PAUSE
     assert len(office.told("alice")) == 1
-    office.deps.database.write(lambda c: mailbox_locks.unlock(c, ALICE, holder="another"))
+    office.deps.database.write(lambda c: requests.unlock_mailbox(c, ALICE, holder="another"))
     office.pass_time(seconds=1)
     assert office.now(request).state is State.DONE
 
@@ -249,17 +242,15 @@ def test_old_keys_and_tombstones_are_forgotten(office: Harness) -> None:
     """Old delivery keys and reservations are deleted only after they have expired."""
     upkeep = Upkeep(office.deps)
     database, at = office.deps.database, office.clock()
-    assert database.write(lambda c: deliveries.record_new(c, "key", at=at))
+    assert database.write(lambda c: slack_records.record_delivery(c, "key", at=at))
     until = at + KEEP_KEYS
-    database.write(
-        lambda c: freed_addresses.keep_free(c, NEW, "erin@example.com", at=at, until=until)
-    )
+    database.write(lambda c: ledger.add_tombstone(c, NEW, "erin@example.com", at=at, until=until))
     upkeep.run()
-    assert not database.write(lambda c: deliveries.record_new(c, "key", at=at))
+    assert not database.write(lambda c: slack_records.record_delivery(c, "key", at=at))
     office.clock.advance(KEEP_KEYS + PURGE_EVERY)
     upkeep.run()
-    assert database.write(lambda c: deliveries.record_new(c, "key", at=office.clock()))
-    assert database.write(lambda c: freed_addresses.purge(c, office.clock())) == 0
+    assert database.write(lambda c: slack_records.record_delivery(c, "key", at=office.clock()))
+    assert database.write(lambda c: ledger.purge_tombstones(c, office.clock())) == 0
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from ansible_collections.postroom.email.tests.support.service import RunningServ
 from postroom_bot.backends.mail_service import Mail
 from postroom_bot.domain import Action, Change, Request, State
 from postroom_bot.errors import SlackRejected, SlackUnavailable, Unavailable, UserError
-from postroom_bot.store import mailbox_locks
+from postroom_bot.store import requests
 from postroom_bot.workflow.leased_request import claim
 from postroom_bot.workflow.passwords import NeedsApproval, Show, new_password
 
@@ -163,7 +163,7 @@ def test_a_request_or_mailbox_in_use_is_not_waited_for(office: Harness) -> None:
     with pytest.raises(UserError, match=r"mailbox\.busy"):
         _reveal(office, "erin", ERIN, request)
     held.release(None)
-    now, take = office.clock(), mailbox_locks.lock
+    now, take = office.clock(), requests.lock_mailbox
     until = now + timedelta(seconds=30)
     office.deps.database.write(lambda c: take(c, ERIN, holder="another", now=now, until=until))
     with pytest.raises(UserError, match=r"mailbox\.busy"):

@@ -19,7 +19,7 @@ from ansible_collections.postroom.email.tests.bot.workflow.harness import (
 )
 from postroom_bot.domain import Action, Change, Reason, State
 from postroom_bot.errors import UserError
-from postroom_bot.store import changes_made, freed_addresses
+from postroom_bot.store import ledger
 from postroom_bot.ui.reason_texts import reason_text
 from postroom_bot.workflow.intake import DayOver, Intake
 from postroom_bot.workflow.worker import Worker
@@ -54,7 +54,7 @@ def test_an_alias_is_asked_for_approved_and_added(office: Harness) -> None:
     waiting, told = office.told("alice")
     assert "Waiting for 1 approval" in waiting
     assert "Done" in told
-    (entry,) = office.deps.database.read(changes_made.entries)
+    (entry,) = office.deps.database.read(ledger.entries)
     assert (entry.request_id, entry.change.mailbox) == (done.id, ALICE)
     (line,) = office.slack.messages(office.channels["audit"])
     assert done.id in line.text
@@ -68,16 +68,14 @@ def test_what_needs_no_approval_is_done_at_once(office: Harness) -> None:
     assert office.details(gone)["request.approved"]["rule"] == gone.rule
     assert NEW not in office.addresses()
     assert len(office.cards()) == 1
-    owner = office.deps.database.read(
-        lambda c: freed_addresses.kept_for(c, NEW, now=office.clock())
-    )
+    owner = office.deps.database.read(lambda c: ledger.tombstone_owner(c, NEW, now=office.clock()))
     assert owner == ALICE
     other = office.ask("erin")
     assert other.state is State.REFUSED
     assert other.result == Reason("address.kept_free", {"address": NEW})
     assert office.approve(office.ask(), "bob").state is State.DONE
     assert not office.deps.database.read(
-        lambda c: freed_addresses.kept_for(c, NEW, now=office.clock())
+        lambda c: ledger.tombstone_owner(c, NEW, now=office.clock())
     )
 
 

@@ -16,7 +16,7 @@ from ansible_collections.postroom.email.tests.bot.workflow.harness import (
     Harness,
 )
 from postroom_bot.domain import Action, Change, MessageRef, Request, State
-from postroom_bot.store import sent_notifications
+from postroom_bot.store import slack_records
 from postroom_bot.ui.markup import Message
 from postroom_bot.workflow.worker import Worker
 
@@ -36,7 +36,7 @@ def _settle(office: Harness, request: Request, state: State) -> None:
     for _ in range(20):
         office.pass_time(minutes=1)
     assert office.now(request).state is state
-    sent = office.deps.database.read(lambda c: sent_notifications.sent(c, request.id))
+    sent = office.deps.database.read(lambda c: slack_records.sent_kinds(c, request.id))
     assert any(kind.startswith(state) for kind in sent)
 
 

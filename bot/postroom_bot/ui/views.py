@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The modals: the menu, the forms, a new password, the reason for a denial, and notes.
+"""The views: the Home tab, and the modals with the menu, the forms, a new password and notes.
 
 The metadata of a view is a small JSON object with ids and addresses. The ids and addresses are
 checked again when the view is submitted.
@@ -20,8 +20,17 @@ from slack_sdk.models.blocks import (
     StaticSelectElement,
 )
 
-from postroom_bot.domain import Action, Change, MessageRef
-from postroom_bot.ui import parser
+from postroom_bot.domain import (
+    FOLLOWING,
+    Action,
+    Change,
+    MessageRef,
+    Person,
+    Reason,
+    Request,
+    State,
+)
+from postroom_bot.ui import parser, request_messages
 from postroom_bot.ui.markup import (
     MAX_ADDRESS,
     VALUE,
@@ -30,12 +39,15 @@ from postroom_bot.ui.markup import (
     button,
     code,
     field,
+    header,
+    mention,
     modal,
     one_line,
     section,
     sections,
     verbatim,
 )
+from postroom_bot.ui.reason_texts import reason_text
 
 TITLE = "Email"
 PASSWORD_TITLE = "New password"  # noqa: S105 - a title
@@ -297,3 +309,59 @@ def working(title: str, *, creates_password: bool = False) -> View:
 def text_modal(text: str, title: str = TITLE) -> View:
     """Return a view that shows a text in Slack markup."""
     return modal("note", title, [section(text)])
+
+
+_MAX_ALIASES = 50
+_MAX_REQUESTS = 10
+
+
+def home_tab(
+    person: Person,
+    aliases: Sequence[str] | None,
+    requests: Sequence[Request],
+    approvals: Sequence[Request],
+) -> View:
+    """Return a person's Home tab.
+
+    :param aliases: the aliases of their mailbox; None if the mail service did not respond
+    :param requests: their open requests
+    :param approvals: the pending requests that they may approve
+    """
+    title = header("My mail")
+    if person.obstacle:
+        return {"type": "home", "blocks": [title, section(reason_text(person.obstacle))]}
+    if person.mailbox is None:
+        lines = [reason_text(person.mailbox_obstacle or Reason("mailbox.unknown"))]
+    elif aliases is None:
+        lines = [
+            f"Your mailbox: {code(person.mailbox)}",
+            "The other addresses are not available right now. Open this tab again later.",
+        ]
+    else:
+        shown = [f"Also: {code(alias)}" for alias in sorted(aliases)[:_MAX_ALIASES]]
+        lines = [f"Your mailbox: {code(person.mailbox)}", *shown]
+        if len(aliases) > _MAX_ALIASES:
+            lines.append(f"And {len(aliases) - _MAX_ALIASES} more.")
+    blocks = [title, *sections(lines), form_buttons(), header("My open requests")]
+    for request in requests[:_MAX_REQUESTS]:
+        blocks.append(section(request_messages.summary(request)))
+        if State.CANCELLED in FOLLOWING.get(request.state, ()):
+            buttons = [request_messages.cancel_button(request)]
+            blocks.append({"type": "actions", "elements": buttons})
+    blocks += _remainder(requests, "You have no open requests.")
+    blocks.append(header("Waiting for my approval"))
+    for request in approvals[:_MAX_REQUESTS]:
+        # A request can only be approved on its card.
+        where = f" Its card is in <#{request.card.channel}>." if request.card else ""
+        asks = f"{mention(request.requester)} asks to {request_messages.change_text(request)}"
+        blocks.append(section(f"{request_messages.title(request)}: {asks}.{where}"))
+    blocks += _remainder(approvals, "No requests are waiting for your approval.")
+    return {"type": "home", "blocks": blocks}
+
+
+def _remainder(requests: Sequence[Request], none: str) -> list[Block]:
+    """Return the number of omitted requests, or the text `none` if the list is empty."""
+    if not requests:
+        return [section(none)]
+    more = len(requests) - _MAX_REQUESTS
+    return [section(f"And {more} more.")] if more > 0 else []
