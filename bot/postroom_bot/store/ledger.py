@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, delete, select, update
 
 from postroom_bot.domain import Action, Change
-from postroom_bot.store.tables import change_values, insert_new, pop_change, tombstone, values_of
+from postroom_bot.store.tables import from_row, insert_new, to_columns, tombstone
 from postroom_bot.store.tables import ledger as table
 
 
@@ -48,15 +48,14 @@ def record(connection: Connection, *, request_id: str, change: Change, at: datet
 
     :param change: the executed change, including its mailbox
     """
-    insert_new(connection, table, {"request": request_id, "at": at, **change_values(change)})
+    insert_new(connection, table, {"request": request_id, "at": at, **to_columns(change)})
 
 
 def entries(connection: Connection) -> list[LedgerEntry]:
     """Return all entries in order."""
     rows = connection.execute(select(table).order_by(table.c.seq)).mappings()
-    return [
-        LedgerEntry(row["request"], pop_change(values_of(table, row)), row["at"]) for row in rows
-    ]
+    found = (from_row(table, row) for row in rows)
+    return [LedgerEntry(one["request"], one["change"], one["at"]) for one in found]
 
 
 def definition(

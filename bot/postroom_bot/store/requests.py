@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import itertools
 import secrets
-from collections.abc import Mapping
-from dataclasses import fields as fields_of
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -38,22 +36,11 @@ from postroom_bot.domain import (
     OPEN,
     Action,
     Change,
-    MessageRef,
-    Quorum,
-    Reason,
     Request,
     State,
 )
 from postroom_bot.errors import LeaseLost
-from postroom_bot.store.tables import (
-    change_values,
-    insert_new,
-    mailbox_lock,
-    pop_change,
-    pop_reason,
-    reason_values,
-    values_of,
-)
+from postroom_bot.store.tables import from_row, insert_new, mailbox_lock, to_columns
 from postroom_bot.store.tables import request as table
 
 TRIES_PER_LENGTH = 8
@@ -80,8 +67,7 @@ def add(
     for tried in itertools.count():
         length = ID_LENGTH + tried // TRIES_PER_LENGTH
         made = replace(made, id="R-" + "".join(secrets.choice(ID_ALPHABET) for _ in range(length)))
-        fields = {field.name: getattr(made, field.name) for field in fields_of(made)}
-        if insert_new(connection, table, _values(fields)):
+        if insert_new(connection, table, to_columns(made)):
             break
     return made
 
@@ -145,7 +131,7 @@ def save(connection: Connection, request: Request, **changes: Any) -> Request:
     if request.lease_holder is not None:
         same.append(_same_lease(request))
     # Even without changes, this checks that the caller still holds the lease.
-    values = _values(changes) or {"state": request.state}
+    values = to_columns(changes) or {"state": request.state}
     if connection.execute(update(table).where(*same).values(values)).rowcount != 1:
         raise LeaseLost(request.id)
     return replace(request, **changes)
@@ -216,10 +202,20 @@ def waiting(connection: Connection) -> list[Request]:
     return _all(connection, pending.order_by(table.c.created_at, table.c.id))
 
 
-def count_since(connection: Connection, requester: str, since: datetime) -> int:
-    """Return the number of requests that a requester has created since a time."""
-    mine = and_(table.c.requester == requester, table.c.created_at >= since)
-    return connection.scalar(select(func.count()).where(mine)) or 0
+def usage(
+    connection: Connection, requester: str, *, since: datetime, before: tuple[datetime, str]
+) -> tuple[int, int]:
+    """Return how many requests of a requester are open, and how many were created since a time.
+
+    :param before: the creation time and the id of a request; only earlier requests count
+    """
+    at, request_id = before
+    earlier = or_(table.c.created_at < at, and_(table.c.created_at == at, table.c.id < request_id))
+    is_open = func.count().filter(table.c.state.in_(OPEN), earlier)
+    is_recent = func.count().filter(table.c.created_at >= since, table.c.created_at < at)
+    counts = select(is_open, is_recent).where(table.c.requester == requester)
+    open_requests, recent = connection.execute(counts).one()
+    return open_requests, recent
 
 
 def count_open(connection: Connection) -> dict[State, int]:
@@ -270,30 +266,6 @@ def _same_lease(request: Request) -> ColumnElement[bool]:
     )
 
 
-def _values(fields: Mapping[str, Any]) -> dict[str, Any]:
-    values = dict(fields)
-    if "change" in values:
-        values |= change_values(values.pop("change"))
-    for name in {"blocked", "result"} & values.keys():
-        values |= reason_values(name, values.pop(name))
-    if "warnings" in values:
-        values["warnings"] = [one.as_list() for one in values["warnings"]]
-    if "card" in values:
-        channel, ts = values.pop("card") or (None, None)
-        values |= {"card_channel": channel, "card_ts": ts}
-    return values
-
-
 def _all(connection: Connection, statement: Select[Any] | ReturningUpdate[Any]) -> list[Request]:
-    found = []
-    for row in connection.execute(statement).mappings():
-        values = values_of(table, row)
-        channel, ts = values.pop("card_channel"), values.pop("card_ts")
-        values["card"] = MessageRef(channel, ts) if channel else None
-        values["change"] = pop_change(values)
-        values["quorum"] = tuple(Quorum(*one) for one in values["quorum"])
-        values["warnings"] = tuple(Reason(*one) for one in values["warnings"])
-        values["blocked"] = pop_reason(values, "blocked")
-        values["result"] = pop_reason(values, "result")
-        found.append(Request(**values))
-    return found
+    rows = connection.execute(statement).mappings()
+    return [Request(**from_row(table, row)) for row in rows]

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The current tables, the conversion of changes and reasons to columns, and `migrate`."""
+"""The current tables, the conversion of objects to rows and back, and `migrate`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -33,12 +33,31 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.types import TypeDecorator
 
-from postroom_bot.domain import Action, Change, Reason, State, VoteState
+from postroom_bot.domain import (
+    Action,
+    Change,
+    MessageRef,
+    Quorum,
+    Reason,
+    Request,
+    State,
+    Vote,
+    VoteState,
+)
 from postroom_common.database import Database
 from postroom_common.migrations import Schema
 
 CODE_LENGTH = 16
 KEY_LENGTH = 200
+
+# Fields that store a reason in two columns, and fields that store a tuple as a JSON list.
+_REASONS = frozenset({"blocked", "result", "refusal"})
+_LISTS: Mapping[str, Callable[[Any], Any]] = {
+    "destinations": str,
+    "groups": str,
+    "quorum": lambda one: Quorum(*one),
+    "warnings": lambda one: Reason(*one),
+}
 
 SCHEMA = Schema(
     location="postroom_bot.store:migrations",
@@ -269,29 +288,36 @@ def insert_new(connection: Connection, table: Table, values: Mapping[str, Any]) 
     return connection.execute(statement.returning(*table.primary_key)).first() is not None
 
 
-def values_of(table: Table, row: RowMapping) -> dict[str, Any]:
-    """Return the values of a row, keyed by column."""
-    return {column.key: row[column] for column in table.c}
+def to_columns(data: Request | Vote | Change | Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of the columns that store an object, or some fields of it."""
+    if not isinstance(data, Mapping):
+        data = {field.name: getattr(data, field.name) for field in fields(data)}
+    columns = dict(data)
+    if "change" in columns:
+        columns |= to_columns(columns.pop("change"))
+    for name in _REASONS & columns.keys():
+        reason = columns.pop(name)
+        code, params = (None, None) if reason is None else reason.as_list()
+        columns |= {f"{name}_code": code, f"{name}_params": params}
+    if "warnings" in columns:
+        columns["warnings"] = [one.as_list() for one in columns["warnings"]]
+    if "card" in columns:
+        channel, ts = columns.pop("card") or (None, None)
+        columns |= {"card_channel": channel, "card_ts": ts}
+    return columns
 
 
-def change_values(change: Change) -> dict[str, Any]:
-    """Return the values of a change's columns."""
-    return {field.name: getattr(change, field.name) for field in fields(change)}
-
-
-def pop_change(values: dict[str, Any]) -> Change:
-    """Remove the columns of a change from a row's values and return the change."""
-    found = {field.name: values.pop(field.name) for field in fields(Change)}
-    return Change(**found | {"destinations": tuple(found["destinations"])})
-
-
-def reason_values(name: str, reason: Reason | None) -> dict[str, Any]:
-    """Return the values of a reason's columns, `{name}_code` and `{name}_params`."""
-    code, params = (None, None) if reason is None else reason.as_list()
-    return {f"{name}_code": code, f"{name}_params": params}
-
-
-def pop_reason(values: dict[str, Any], name: str) -> Reason | None:
-    """Remove the columns of a reason from a row's values and return the reason."""
-    code, params = values.pop(f"{name}_code"), values.pop(f"{name}_params")
-    return Reason(code, params or {}) if code else None
+def from_row(table: Table, row: RowMapping) -> dict[str, Any]:
+    """Return the fields of the object that a row stores. This reverses `to_columns`."""
+    values = {column.key: row[column] for column in table.c}
+    for name in _LISTS.keys() & values.keys():
+        values[name] = tuple(map(_LISTS[name], values[name]))
+    if "action" in values:
+        values["change"] = Change(**{one.name: values.pop(one.name) for one in fields(Change)})
+    for name in [name for name in _REASONS if f"{name}_code" in values]:
+        code, params = values.pop(f"{name}_code"), values.pop(f"{name}_params")
+        values[name] = Reason(code, params or {}) if code else None
+    if "card_ts" in values:
+        channel, ts = values.pop("card_channel"), values.pop("card_ts")
+        values["card"] = MessageRef(channel, ts) if channel else None
+    return values

@@ -5,15 +5,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import fields, replace
-from typing import Any
+from dataclasses import replace
 
 from sqlalchemy import ColumnElement, Connection, and_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from postroom_bot.domain import MessageRef, Reason, Vote, VoteState
+from postroom_bot.domain import Reason, Vote, VoteState
 from postroom_bot.errors import LeaseLost
-from postroom_bot.store.tables import insert_new, pop_reason, reason_values, values_of
+from postroom_bot.store.tables import from_row, insert_new, to_columns
 from postroom_bot.store.tables import vote as table
 
 
@@ -26,7 +25,7 @@ def cast(connection: Connection, vote: Vote) -> bool:
 
     :returns: False if the person already has a vote that was not refused
     """
-    values = _values(vote)
+    values = to_columns(vote)
     if insert_new(connection, table, values):
         return True
     refused = and_(_same(vote), table.c.state == VoteState.REFUSED)
@@ -35,15 +34,9 @@ def cast(connection: Connection, vote: Vote) -> bool:
 
 def of(connection: Connection, request_id: str) -> list[Vote]:
     """Return the votes on a request in the order in which they were cast."""
-    found = []
     mine = select(table).where(table.c.request == request_id)
-    for row in connection.execute(mine.order_by(table.c.at, table.c.voter)).mappings():
-        values = values_of(table, row)
-        values["card"] = MessageRef(values.pop("card_channel"), values.pop("card_ts"))
-        values["groups"] = tuple(values["groups"])
-        values["refusal"] = pop_reason(values, "refusal")
-        found.append(Vote(**values))
-    return found
+    rows = connection.execute(mine.order_by(table.c.at, table.c.voter)).mappings()
+    return [Vote(**from_row(table, row)) for row in rows]
 
 
 def set_state(
@@ -67,7 +60,9 @@ def set_state(
     same = and_(_same(vote), table.c.state == vote.state, table.c.at == vote.at)
     try:
         with connection.begin_nested():
-            found = connection.execute(update(table).where(same).values(_values(changed))).rowcount
+            found = connection.execute(
+                update(table).where(same).values(to_columns(changed))
+            ).rowcount
     except IntegrityError:
         raise SamePerson(vote.voter) from None
     if found != 1:
@@ -77,10 +72,3 @@ def set_state(
 
 def _same(vote: Vote) -> ColumnElement[bool]:
     return and_(table.c.request == vote.request, table.c.voter == vote.voter)
-
-
-def _values(vote: Vote) -> dict[str, Any]:
-    values = {field.name: getattr(vote, field.name) for field in fields(vote)}
-    values |= reason_values("refusal", values.pop("refusal"))
-    channel, ts = values.pop("card")
-    return values | {"card_channel": channel, "card_ts": ts}

@@ -39,7 +39,6 @@ from postroom_bot.store import ledger, requests
 from postroom_bot.workflow.dependencies import Dependencies
 from postroom_bot.workflow.end_dates import current_end
 from postroom_bot.workflow.leased_request import LeasedRequest
-from postroom_common.database import Connection
 
 DAY = timedelta(days=1)
 
@@ -117,14 +116,9 @@ def current_decision(
         mailbox_owner_user=owner_user_of(deps, person, change),
     )
     if new is not None:
-        user, at = person.user, new[0]
-
-        def count(c: Connection) -> tuple[int, int]:
-            earlier = [one for one in requests.open_by(c, user) if (one.created_at, one.id) < new]
-            today = requests.count_since(c, user, at - DAY) - requests.count_since(c, user, at)
-            return len(earlier), today
-
-        open_requests, today = deps.database.read(count)
+        open_requests, today = deps.database.read(
+            lambda c: requests.usage(c, person.user, since=new[0] - DAY, before=new)
+        )
         facts = replace(facts, open_requests=open_requests, requests_today=today)
     return decide(deps.policy(), person, change, facts)
 

@@ -241,7 +241,8 @@ def test_requests_are_found(database: Database, clock: Clock) -> None:
     ids = [one.id for one in database.read(lambda c: requests.recent_by(c, "U1", limit=2))]
     assert ids == [made[2], made[1]]
     since = clock() - 2 * MINUTE
-    assert database.read(lambda c: requests.count_since(c, "U1", since)) == 2
+    new = (clock(), "")
+    assert database.read(lambda c: requests.usage(c, "U1", since=since, before=new)) == (2, 2)
     assert [one.id for one in database.read(requests.waiting)] == [made[0]]
     open_ = {State.NEW: 2, State.PENDING: 1, State.APPROVED: 0, State.EXECUTING: 0}
     assert database.read(requests.count_open) == open_
