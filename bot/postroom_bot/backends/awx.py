@@ -17,7 +17,6 @@ import ssl
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -30,6 +29,13 @@ from postroom_bot.backends.mail_service import Mail
 from postroom_bot.domain import Action, Change, Request
 from postroom_bot.errors import Rejected, Unavailable
 
+#: The variable that holds the request's id. No playbook uses this variable, but the job template's
+#: survey must ask for it.
+REQUEST_VARIABLE = "postroom_request"
+
+_POLL_SECONDS = 2.0
+#: The statuses of a job that has ended.
+_FINAL = ("successful", "failed", "error", "canceled")
 #: The number of jobs per page, and the maximum number of pages to search for a job.
 _PAGE = 50
 _MAX_PAGES = 10
@@ -182,17 +188,6 @@ def _job(response: Mapping[str, Any]) -> Job:
     return Job(number, status, str(response.get("job_explanation") or ""))
 
 
-#: The variable that holds the request's id. No playbook uses this variable, but the job template's
-#: survey must ask for it.
-REQUEST_VARIABLE = "postroom_request"
-
-_POLL_SECONDS = 2.0
-#: The statuses of a job that has ended.
-_FINAL = ("successful", "failed", "error", "canceled")
-
-_log = logging.getLogger(__name__)
-
-
 class AwxExecutor:
     """A thread-safe executor that makes changes with AWX jobs.
 
@@ -233,14 +228,14 @@ class AwxExecutor:
             job = self._client.launched(notes["template"], REQUEST_VARIABLE, request.id)
         # An earlier attempt has reported the failure, or crashed before that. Launch another job.
         if job is None or job.status in ("failed", "error"):
-            planned = self._mail.rehearse(request)
+            planned = self._mail.preview(request.change, notes)
             if not planned.changed:
                 return planned
             template = self._templates[request.change.action]
             notes = {"template": template, "job": None, FREEING: list(planned.freed)}
             job = self._launch(request, planned.recorded_change, notes, context)
         self._watch(job, notes, context)
-        done = self._mail.rehearse(replace(request, notes=notes))
+        done = self._mail.preview(request.change, notes)
         if done.changed:
             _log.error("AWX: job %d succeeded without making the change", job.id)
             context.save_notes({})

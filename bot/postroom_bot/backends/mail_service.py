@@ -105,38 +105,41 @@ class Mail:
         """Close all connections. No other thread may still be using the client."""
         self._transport.close()
 
-    def check(self, change: Change) -> bool:
-        """Return whether executing a change would have any effect, without writing anything.
+    def preview(self, change: Change, notes: Mapping[str, Any] | None = None) -> Outcome:
+        """Return the outcome that a change would have, without writing anything.
 
         :param change: the change, including its mailbox
-        :raises Rejected: if the change can't be made
-        """
-        with self._asking(change.target):
-            plan, _found = _plan(self._client(), change)
-        return bool(plan.changes)
-
-    def rehearse(self, request: Request) -> Outcome:
-        """Return the outcome that executing a request would have, without writing anything.
-
+        :param notes: the notes of an earlier attempt
         :returns: the outcome, in which ``changed`` is True if anything is left to do
         :raises Rejected: if the change can't be made
+        :raises ValueError: if the change is a new password, which requires `set_password`
         """
-        return self.execute(request, None)
+        return self._make(change, notes or {})
 
-    def execute(self, request: Request, context: ExecutionContext | None) -> Outcome:
+    def execute(self, request: Request, context: ExecutionContext) -> Outcome:
         """Make the requested change.
 
-        :param context: the execution's context; None to write nothing, as `rehearse` does
         :raises Rejected: if the change can't be made
         :raises ValueError: if the request is for a password, which requires `set_password`
         """
-        change = request.change
+        return self._make(request.change, request.notes, context)
+
+    def _make(
+        self, change: Change, notes: Mapping[str, Any], context: ExecutionContext | None = None
+    ) -> Outcome:
+        """Make a change, or only plan it if there is no context."""
         with self._asking(change.target):
             client = self._client()
-            plan, current = _plan(client, change)
+            tenant = TenantState(client)
+            name, plan = plan_change(tenant, change)
+            current = tenant.find(name)
+            if current is None and not plan.changes:
+                # A server that is not the mail API would also respond with "not found".
+                client.check_api()
+            _checked(plan)
             # An earlier attempt may have freed addresses and crashed before it could report them.
             freed = {key for one in plan.changes for key in _keys(one.freed)}
-            if noted := request.notes.get(FREEING, ()):
+            if noted := notes.get(FREEING, ()):
                 tenant = TenantState(principals=client.list_principals())
                 freed |= {each for each in noted if tenant.owner_of(parse_address(each)) is None}
             # A plan for one object has at most one change.
@@ -202,13 +205,31 @@ class Mail:
 
     @contextmanager
     def _asking(self, subject: str) -> Iterator[None]:
-        """Translate the client core's errors, and update `last_answer`."""
+        """Log the client core's errors, and raise Rejected or Unavailable instead.
+
+        The core's messages may name other people's mailboxes, so they appear only in the log.
+
+        :param subject: the address or domain that the call concerns
+        """
         try:
-            with translated(subject):
-                yield
-        except Unavailable as later:
-            self.last_answer = "refused" if later.lasting else "unreachable"
-            raise
+            yield
+        except errors.PostroomError as error:
+            denied = isinstance(error, (errors.Unauthorized, errors.Forbidden))
+            untrusted = isinstance(error, errors.UntrustedCertificate)
+            # Only an operator can fix these problems.
+            level = logging.ERROR if denied or untrusted else logging.WARNING
+            _log.log(level, "The mail service: %s: %s", type(error).__name__, error)
+            if isinstance(error, errors.AlreadyExists):
+                raise Rejected("address.taken", address=subject) from error
+            if isinstance(error, errors.NotFound):
+                raise Rejected("mail.not_found") from error
+            if isinstance(error, (errors.Rejected, errors.Refused, errors.InvalidInput)):
+                raise Rejected("mail.rejected", subject=subject) from error
+            self.last_answer = "refused" if denied or untrusted else "unreachable"
+            if denied:
+                raise Unavailable("mail.unauthorized", lasting=True) from error
+            retry_after = getattr(error, "retry_after", None)
+            raise Unavailable(retry_after=retry_after, lasting=untrusted) from error
         self.last_answer = "ok"
 
     def _individuals(self) -> list[Principal]:
@@ -238,17 +259,6 @@ def mail_of(settings: Settings, resources: ExitStack) -> Mail:
     return mail
 
 
-def _plan(client: Client, change: Change) -> tuple[Plan, Principal | None]:
-    """Return the plan for a change, and the current state of the object that it affects."""
-    tenant = TenantState(client)
-    name, plan = plan_change(tenant, change)
-    found = tenant.find(name)
-    if found is None and not plan.changes:
-        # A server that is not the mail API would also respond with "not found".
-        client.check_api()
-    return _checked(plan), found
-
-
 def _checked(plan: Plan) -> Plan:
     """Return the plan, or raise Refused if it has problems that `mail_plans` did not detect."""
     if plan.problems:
@@ -275,31 +285,3 @@ def _result_of(change: Change, after: Principal | None) -> tuple[Reason, Change]
 
 def _keys(names: Iterable[Name]) -> list[str]:
     return sorted(name.key for name in names)
-
-
-@contextmanager
-def translated(subject: str) -> Iterator[None]:
-    """Log the client core's errors, and raise Rejected or Unavailable instead.
-
-    The core's messages may name other people's mailboxes, so they appear only in the log.
-
-    :param subject: the address or domain that the call concerns
-    """
-    try:
-        yield
-    except errors.PostroomError as error:
-        denied = isinstance(error, (errors.Unauthorized, errors.Forbidden))
-        untrusted = isinstance(error, errors.UntrustedCertificate)
-        # Only an operator can fix these problems.
-        level = logging.ERROR if denied or untrusted else logging.WARNING
-        _log.log(level, "The mail service: %s: %s", type(error).__name__, error)
-        if isinstance(error, errors.AlreadyExists):
-            raise Rejected("address.taken", address=subject) from error
-        if isinstance(error, errors.NotFound):
-            raise Rejected("mail.not_found") from error
-        if isinstance(error, (errors.Rejected, errors.Refused, errors.InvalidInput)):
-            raise Rejected("mail.rejected", subject=subject) from error
-        if denied:
-            raise Unavailable("mail.unauthorized", lasting=True) from error
-        retry_after = getattr(error, "retry_after", None)
-        raise Unavailable(retry_after=retry_after, lasting=untrusted) from error

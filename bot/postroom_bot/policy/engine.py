@@ -88,15 +88,17 @@ class Step(NamedTuple):
     sentence: str = ""
 
 
-def decide(policy: Policy, person: Person, change: Change, facts: Facts) -> Decision:
-    """Return the policy's decision on a person's change, without ever raising an exception."""
-    return decide_with_steps(policy, person, change, facts)[0]
+def decide(
+    policy: Policy,
+    person: Person,
+    change: Change,
+    facts: Facts,
+    steps: list[Step] | None = None,
+) -> Decision:
+    """Return the policy's decision on a person's change, without ever raising an exception.
 
-
-def decide_with_steps(
-    policy: Policy, person: Person, change: Change, facts: Facts
-) -> tuple[Decision, list[Step]]:
-    """Return the policy's decision and the steps that led to it, the last of which decided."""
+    :param steps: a list to which to append the steps, the last of which decided
+    """
     mailbox = affected_mailbox(person, change)
     target = (mailbox or "") if change.action is Action.PASSWORD else change.target
     local, more = local_of(target), policy.reserved
@@ -111,11 +113,11 @@ def decide_with_steps(
         sensitive=is_sensitive(local, more.names, more.patterns),
         external=tuple(d for d in change.destinations if domain_of(d) not in facts.own_domains),
     )
-    steps: list[Step] = []
+    steps = [] if steps is None else steps
 
-    def denied(rule: str, reason: Reason) -> tuple[Decision, list[Step]]:
+    def denied(rule: str, reason: Reason) -> Decision:
         steps.append(Step(rule))
-        return Decision(Verdict.DENY, rule, reason, policy_digest=policy.digest), steps
+        return Decision(Verdict.DENY, rule, reason, policy_digest=policy.digest)
 
     for name, about, denial in _controls(policy, case):
         if denial is not None:
@@ -126,7 +128,7 @@ def decide_with_steps(
             steps.append(Step(rule.name, f"Does not match: {'; '.join(reasons)}."))
             continue
         steps.append(Step(rule.name, "Matches."))
-        return _decision_of_rule(policy, rule, case), steps
+        return _decision_of_rule(policy, rule, case)
     if case.reserved:
         params = {"address": case.target, "approvers": policy.approvers}
         return denied("<reserved>", Reason("address.reserved", params))

@@ -20,7 +20,7 @@ from postroom_bot.config import Settings
 from postroom_bot.domain import Reason
 from postroom_bot.errors import SlackRejected, SlackUnavailable, StartError
 from postroom_bot.ops.metrics import Metrics
-from postroom_bot.slack import handlers, modals
+from postroom_bot.slack import handlers
 from postroom_bot.slack.interactions import Services, reply
 from postroom_bot.ui.reason_texts import reason_text
 from postroom_bot.ui.views import text_modal
@@ -75,7 +75,6 @@ def app_of(settings: Settings, services: Services, thread_pool: ThreadPoolExecut
     except (BoltError, OSError):
         raise StartError(UNREACHABLE % settings.slack_api_url) from None
     handlers.register(app, services)
-    modals.register(app, services)
     app.error(partial(answer_error, metrics))
     return app
 

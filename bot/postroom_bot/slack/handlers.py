@@ -1,6 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The handlers for the slash command, the buttons of requests, and the events of Slack."""
+"""The handlers for the slash command, the buttons, the modals and the events of Slack.
+
+A trigger expires after 3 seconds. A modal that needs data from Slack or the mail service is
+therefore opened as "working" first, and updated when the data arrives.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,12 @@ import time
 from contextlib import suppress
 from typing import Any
 
+from pydantic import SecretStr
 from slack_bolt import App
 
-from postroom_bot.domain import ButtonPress, Change
-from postroom_bot.errors import UserError
+from postroom_bot.backends.slack_api import ViewRef
+from postroom_bot.domain import Action, ButtonPress, Change, MessageRef, Reason
+from postroom_bot.errors import SlackRejected, SlackUnavailable, UserError
 from postroom_bot.slack.interactions import (
     EXPECTED,
     Answer,
@@ -22,19 +28,25 @@ from postroom_bot.slack.interactions import (
     reply,
     wait_for_display,
 )
-from postroom_bot.slack.modals import offer_password, open_modal
 from postroom_bot.store import requests, slack_records
-from postroom_bot.ui import lists, parser, request_messages, views
-from postroom_bot.ui.markup import Message
-from postroom_bot.ui.reason_texts import reason_text
+from postroom_bot.ui import messages, parser, views
+from postroom_bot.ui.markup import Message, View
+from postroom_bot.ui.reason_texts import plain_reason_text, reason_text
+from postroom_bot.workflow.intake import DayOver
+from postroom_bot.workflow.passwords import NeedsApproval, NotShown, PressedTwice
 
 WORKING = "One moment ..."
+#: How many times to try to send Slack a view with a new password, and the pauses in between.
+TRIES = 4
+PAUSE_SECONDS = 1.0
+MAX_PAUSE_SECONDS = 5.0
 
 
 def register(app: App, services: Services) -> None:
-    """Register all handlers in this module."""
+    """Register all handlers."""
     _register_command(app, services)
     _register_buttons(app, services)
+    _register_modals(app, services)
     _register_events(app, services)
 
 
@@ -49,19 +61,19 @@ def _register_command(app: App, services: Services) -> None:
             match parser.parse(str(body.get("text") or "")):
                 case parser.Menu():
                     ack()
-                    open_modal(services, interaction, views.menu())
+                    _open_modal(services, interaction, views.menu())
                     return
                 case parser.Password(mailbox):
                     ack()
-                    offer_password(services, interaction, mailbox)
+                    _offer_password(services, interaction, mailbox)
                     return
                 case Change() as change:
                     request = intake.submit(
                         interaction.key, change, interaction.user, interaction.team
                     )
-                    answer = request_messages.received(request)
+                    answer = messages.received(request)
                 case parser.Status(request_id):
-                    answer = lists.request_list(
+                    answer = messages.request_list(
                         services.lookups.status(interaction.user, request_id)
                     )
                 case parser.Cancel(request_id):
@@ -69,11 +81,11 @@ def _register_command(app: App, services: Services) -> None:
                         intake.cancel(interaction.key, request_id, interaction.user)
                     )
                 case parser.Help():
-                    answer = lists.command_list()
+                    answer = messages.command_list()
                 case lookup:
                     reply(ack, WORKING)
                     acknowledged = time.monotonic()
-                    answer = look_up(services, interaction, lookup)
+                    answer = _look_up(services, interaction, lookup)
                     wait_for_display(acknowledged)
                     reply(respond, answer)
                     return
@@ -84,18 +96,18 @@ def _register_command(app: App, services: Services) -> None:
         reply(ack, answer)
 
 
-def look_up(services: Services, interaction: Interaction, lookup: parser.Lookup) -> Message | str:
+def _look_up(services: Services, interaction: Interaction, lookup: parser.Lookup) -> Message | str:
     """Return the answer to a command that queries Slack and the mail service."""
     lookups, user, team = services.lookups, interaction.user, interaction.team
     try:
         match lookup:
             case parser.ListAliases(mailbox):
-                return lists.alias_list(*lookups.aliases(user, team, mailbox))
+                return messages.alias_list(*lookups.aliases(user, team, mailbox))
             case parser.ListForwards():
-                return lists.forward_list(lookups.forwarders(user, team))
+                return messages.forward_list(lookups.forwarders(user, team))
             case parser.Dns(domain):
                 found = lookups.dns(user, team, domain)
-                return lists.dns_records(found.domain, found.records)
+                return messages.dns_records(found.domain, found.records)
     except EXPECTED as error:
         return services.error_text(interaction, "list", error)
 
@@ -103,28 +115,26 @@ def look_up(services: Services, interaction: Interaction, lookup: parser.Lookup)
 def _register_buttons(app: App, services: Services) -> None:
     intake = services.intake
 
-    @app.block_action(request_messages.REQUEST_APPROVE)
+    def vote(
+        at: Interaction, request_id: str, card: MessageRef, denial: str | None = None
+    ) -> Reason:
+        approves, why = denial is None, denial or ""
+        press = ButtonPress(at.key, request_id, at.user, at.team, approves, card, at.app, why)
+        return intake.vote(press)
+
+    @app.block_action(messages.REQUEST_APPROVE)
     def approve(ack: Answer, body: Body, respond: Answer) -> None:
         interaction = interaction_of(body)
-        press = ButtonPress(
-            key=interaction.key,
-            request_id=interaction.value,
-            user=interaction.user,
-            team=interaction.team,
-            approves=True,
-            card=interaction.card,
-            app=interaction.app,
-        )
-        answer = intake.vote(press)
+        answer = vote(interaction, interaction.value, interaction.card)
         ack()
         reply(respond, reason_text(answer))
 
-    @app.block_action(request_messages.REQUEST_DENY)
+    @app.block_action(messages.REQUEST_DENY)
     def ask_why(ack: Answer, body: Body) -> None:
         # The vote is saved when the person submits the reason.
         ack()
         interaction = interaction_of(body)
-        open_modal(services, interaction, views.deny_reason(interaction.value, interaction.card))
+        _open_modal(services, interaction, views.deny_reason(interaction.value, interaction.card))
 
     @app.view_submission(views.DENY_REASON)
     def deny(ack: Answer, body: Body) -> None:
@@ -132,30 +142,20 @@ def _register_buttons(app: App, services: Services) -> None:
         request_id, card, justification = views.read_deny_reason(
             str(view["private_metadata"]), view["state"]["values"]
         )
-        press = ButtonPress(
-            key=interaction.key,
-            request_id=request_id,
-            user=interaction.user,
-            team=interaction.team,
-            approves=False,
-            card=card,
-            app=interaction.app,
-            justification=justification,
-        )
-        answer = intake.vote(press)
+        answer = vote(interaction, request_id, card, denial=justification)
         ack(response_action="update", view=views.text_modal(reason_text(answer)))
 
-    @app.block_action(request_messages.REQUEST_CANCEL)
+    @app.block_action(messages.REQUEST_CANCEL)
     def cancel(ack: Answer, body: Body, respond: Answer) -> None:
         interaction = interaction_of(body)
         answer = intake.cancel(interaction.key, interaction.value, interaction.user)
         ack()
         if (body.get("view") or {}).get("type") == "home":
-            publish_home(services, interaction.user)
+            _publish_home(services, interaction.user)
         else:
             reply(respond, reason_text(answer))
 
-    @app.block_action(request_messages.REQUEST_EXTEND)
+    @app.block_action(messages.REQUEST_EXTEND)
     def extend(ack: Answer, body: Body, respond: Answer) -> None:
         ack()
         interaction = interaction_of(body)
@@ -166,7 +166,7 @@ def _register_buttons(app: App, services: Services) -> None:
         except UserError as error:
             reply(respond, reason_text(error.reason))
         else:
-            reply(respond, request_messages.received(request))
+            reply(respond, messages.received(request))
 
 
 def _register_events(app: App, services: Services) -> None:
@@ -174,7 +174,7 @@ def _register_events(app: App, services: Services) -> None:
     @app.event("app_home_opened")
     def home_opened(event: dict[str, Any]) -> None:
         if event.get("tab") == "home":
-            publish_home(services, str(event["user"]))
+            _publish_home(services, str(event["user"]))
 
     @app.event("user_change")
     def user_changed(event: dict[str, Any]) -> None:
@@ -187,7 +187,7 @@ def _register_events(app: App, services: Services) -> None:
             services.deps.people.person(user, services.deps.workspace.team, fresh=True)
 
 
-def publish_home(services: Services, user: str) -> None:
+def _publish_home(services: Services, user: str) -> None:
     """Update a person's Home tab."""
     # In an organization, the event may come from a workspace other than the bot's.
     person = services.deps.people.person(user, services.deps.workspace.team)
@@ -203,3 +203,141 @@ def publish_home(services: Services, user: str) -> None:
         with suppress(UserError):
             aliases = services.lookups.aliases(person.user, person.team).aliases
     services.deps.slack_api.publish_home(user, views.home_tab(person, aliases, found, to_approve))
+
+
+def _register_modals(app: App, services: Services) -> None:
+
+    @app.shortcut(views.SHORTCUT_MENU)
+    def open_menu(ack: Answer, body: Body) -> None:
+        ack()
+        _open_modal(services, interaction_of(body), views.menu())
+
+    def open_form(ack: Answer, body: Body) -> None:
+        ack()
+        interaction = interaction_of(body)
+        name = str(body["actions"][0]["action_id"]).removeprefix(views.OPEN)
+        if views.FORMS[name].action is not Action.ALIAS_REMOVE:
+            _open_modal(services, interaction, views.form(name))
+            return
+        opened = _open_modal(services, interaction, views.working(views.TITLE))
+        aliases: list[str] = []
+        # If the list is not available, the person can type the address.
+        with suppress(*EXPECTED):
+            aliases = services.lookups.aliases(interaction.user, interaction.team).aliases
+        services.deps.slack_api.update_view(opened, views.form(name, aliases))
+
+    def form(ack: Answer, body: Body) -> None:
+        ack(**_submit_form(services, interaction_of(body), body["view"]))
+
+    for name in views.FORMS:
+        app.block_action(views.OPEN + name)(open_form)
+        app.view_submission(name)(form)
+
+    def open_password(ack: Answer, body: Body) -> None:
+        ack()
+        interaction = interaction_of(body)
+        _offer_password(services, interaction, request_id=interaction.value or None)
+
+    for name in (views.OPEN_PASSWORD, messages.PASSWORD_SHOW):
+        app.block_action(name)(open_password)
+
+    @app.view_submission(views.PASSWORD_CONFIRM)
+    def create_password(ack: Answer, body: Body) -> None:
+        view = body["view"]
+        mailbox, request_id = views.read_password_confirm(str(view["private_metadata"]))
+        working = views.working(views.PASSWORD_TITLE, creates_password=True)
+        ack(response_action="update", view=working)
+        # The acknowledgement has replaced the view, so the view's hash has changed.
+        window = ViewRef(str(view["id"]), hash="")
+        _reveal_password(services, interaction_of(body), window, mailbox, request_id)
+
+
+def _submit_form(services: Services, interaction: Interaction, view: View) -> dict[str, Any]:
+    """Request the change in a submitted form. Return the acknowledgement with a note or errors."""
+    try:
+        change = views.read_form(str(view["callback_id"]), view["state"]["values"])
+        request = services.intake.submit(
+            interaction.key, change, interaction.user, interaction.team
+        )
+    except views.FormErrors as error:
+        return {"response_action": "errors", "errors": error.errors}
+    except DayOver as error:
+        errors = {"last_day": plain_reason_text(error.reason)}
+        return {"response_action": "errors", "errors": errors}
+    except UserError as error:
+        text = reason_text(error.reason)
+    else:
+        text = messages.received_text(request)
+    return {"response_action": "update", "view": views.text_modal(text)}
+
+
+def _open_modal(services: Services, interaction: Interaction, view: View) -> ViewRef:
+    """Open a modal or, if the interaction took place in a modal, update that modal."""
+    if interaction.modal is None:
+        return services.deps.slack_api.open_view(interaction.trigger, view)
+    return services.deps.slack_api.update_view(interaction.modal, view)
+
+
+def _offer_password(
+    services: Services,
+    interaction: Interaction,
+    mailbox: str | None = None,
+    request_id: str | None = None,
+) -> None:
+    """Ask the person to confirm a new password, request its approval, or explain a refusal."""
+    opened = _open_modal(services, interaction, views.working(views.PASSWORD_TITLE))
+    user, team = interaction.user, interaction.team
+    try:
+        try:
+            offered = services.passwords.offer(user, team, mailbox, request_id)
+            view = views.password_confirm(offered, request_id)
+        except NeedsApproval:
+            change = Change(Action.PASSWORD, mailbox or "")
+            request = services.intake.submit(interaction.key, change, user, team)
+            view = views.text_modal(messages.received_text(request))
+    except EXPECTED as error:
+        text = services.error_text(interaction, Action.PASSWORD, error)
+        view = views.text_modal(text, views.PASSWORD_TITLE)
+    services.deps.slack_api.update_view(opened, view)
+
+
+def _reveal_password(
+    services: Services,
+    interaction: Interaction,
+    window: ViewRef,
+    mailbox: str,
+    request_id: str | None,
+) -> None:
+    """Create a password and show it in the modal, which currently shows "working"."""
+    acknowledged = time.monotonic()
+
+    def show(password: SecretStr) -> None:
+        shown = views.password_shown(mailbox, password.get_secret_value(), services.mail_host)
+        update(shown)
+
+    def update(view: View) -> None:
+        """Update the modal, with retries, because the new password is stored nowhere else."""
+        wait_for_display(acknowledged)
+        for _ in range(TRIES - 1):
+            try:
+                services.deps.slack_api.update_view(window, view)
+            except SlackUnavailable as error:
+                time.sleep(min(error.retry_after or PAUSE_SECONDS, MAX_PAUSE_SECONDS))
+            else:
+                return
+        services.deps.slack_api.update_view(window, view)
+
+    try:
+        services.passwords.reveal(
+            interaction.key, interaction.user, interaction.team, mailbox, request_id, show
+        )
+    except PressedTwice:
+        # The handler of the first delivery updates the modal.
+        return
+    except EXPECTED as error:
+        text = services.error_text(interaction, Action.PASSWORD, error)
+        # If the password was not shown, the person gets a direct message as well, in case they have
+        # closed the window.
+        ignored = (SlackUnavailable, SlackRejected) if isinstance(error, NotShown) else ()
+        with suppress(*ignored):
+            update(views.text_modal(text, views.PASSWORD_TITLE))

@@ -30,7 +30,7 @@ from postroom_bot.domain import (
     Request,
     State,
 )
-from postroom_bot.ui import parser, request_messages
+from postroom_bot.ui import messages, parser
 from postroom_bot.ui.markup import (
     MAX_ADDRESS,
     VALUE,
@@ -60,6 +60,8 @@ OPEN_PASSWORD = f"{OPEN}password"
 PASSWORD_CONFIRM = "password_confirm"  # noqa: S105 - the name of a view
 DENY_REASON = "deny_reason"
 
+_MAX_ALIASES = 50
+_MAX_REQUESTS = 10
 _MAX_OPTIONS = 100
 _MAX_OPTION = 75
 
@@ -311,10 +313,6 @@ def text_modal(text: str, title: str = TITLE) -> View:
     return modal("note", title, [section(text)])
 
 
-_MAX_ALIASES = 50
-_MAX_REQUESTS = 10
-
-
 def home_tab(
     person: Person,
     aliases: Sequence[str] | None,
@@ -344,17 +342,17 @@ def home_tab(
             lines.append(f"And {len(aliases) - _MAX_ALIASES} more.")
     blocks = [title, *sections(lines), form_buttons(), header("My open requests")]
     for request in requests[:_MAX_REQUESTS]:
-        blocks.append(section(request_messages.summary(request)))
+        blocks.append(section(messages.summary(request)))
         if State.CANCELLED in FOLLOWING.get(request.state, ()):
-            buttons = [request_messages.cancel_button(request)]
+            buttons = [messages.cancel_button(request)]
             blocks.append({"type": "actions", "elements": buttons})
     blocks += _remainder(requests, "You have no open requests.")
     blocks.append(header("Waiting for my approval"))
     for request in approvals[:_MAX_REQUESTS]:
         # A request can only be approved on its card.
         where = f" Its card is in <#{request.card.channel}>." if request.card else ""
-        asks = f"{mention(request.requester)} asks to {request_messages.change_text(request)}"
-        blocks.append(section(f"{request_messages.title(request)}: {asks}.{where}"))
+        asks = f"{mention(request.requester)} asks to {messages.change_text(request)}"
+        blocks.append(section(f"{messages.title(request)}: {asks}.{where}"))
     blocks += _remainder(approvals, "No requests are waiting for your approval.")
     return {"type": "home", "blocks": blocks}
 

@@ -56,9 +56,9 @@ def removal_of(c: Connection, request: Request) -> Change | None:
 
 
 def remove_ended(leased: LeasedRequest) -> None:
-    """Request the removal of an alias or a forwarder whose last day has passed."""
+    """Request the removal of the request's alias or forwarder, if its last day has passed."""
     request, at = leased.request, leased.now
-    if request.state is not State.DONE or not request.removal_at or request.removal_at > at:
+    if not request.removal_at or request.removal_at > at:
         return
 
     def work(c: Connection) -> None:
@@ -82,8 +82,6 @@ def remove_ended(leased: LeasedRequest) -> None:
         digest = removal.computed_digest()
         requests.save(c, removal, digest=digest)
         data = {"change": change.as_dict(), "after": request.id, "digest": digest}
-        audit.append(
-            c, "request.approved", at=at, actor=audit.BOT, request_id=removal.id, data=data
-        )
+        audit.append(c, "request.approved", at, audit.BOT, removal.id, data)
 
     leased.deps.database.write(work)

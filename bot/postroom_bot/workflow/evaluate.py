@@ -50,7 +50,8 @@ def evaluate(leased: LeasedRequest) -> None:
     :raises Unavailable: if the mail service does not respond
     """
     deps, request = leased.deps, leased.request
-    if leased.now >= given_up_at(deps, request):
+    times = deps.policy().requests
+    if leased.now >= request.created_at + times.expire_after:
         leased.transition(State.FAILED, result=Reason("request.not_evaluated"))
         return
     person = deps.people.person(request.requester, deps.workspace.team, fresh=True)
@@ -68,7 +69,6 @@ def evaluate(leased: LeasedRequest) -> None:
         "policy": decision.policy_digest,
         "digest": changes["digest"],
     }
-    times = deps.policy().requests
     deadline = leased.now + times.expire_after
     if decision.verdict is Verdict.ALLOW:
         leased.transition(State.APPROVED, data=data, execute_by=deadline, **changes)
@@ -76,11 +76,6 @@ def evaluate(leased: LeasedRequest) -> None:
     if times.remind_after < times.expire_after:
         changes["remind_at"] = leased.now + times.remind_after
     leased.transition(State.PENDING, data=data, decide_by=deadline, **changes)
-
-
-def given_up_at(deps: Dependencies, request: Request) -> datetime:
-    """Return the time at which to give up on a new request that could not be evaluated."""
-    return request.created_at + deps.policy().requests.expire_after
 
 
 def with_own_mailbox(change: Change, person: Person) -> Change:
@@ -181,7 +176,7 @@ def _why_refused(
 def _why_not_executable(deps: Dependencies, person: Person, change: Change) -> Reason | None:
     """Return the reason why the change can't be executed or would have no effect, or None."""
     try:
-        if deps.mail.check(change):
+        if deps.mail.preview(change).changed:
             return None
     except Rejected as rejection:
         return rejection.reason

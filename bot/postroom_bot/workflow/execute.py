@@ -22,6 +22,9 @@ from postroom_common.database import Connection
 #: The maximum number of attempts. Together with the growing pauses in between, the attempts take
 #: about an hour.
 MAX_ATTEMPTS = 12
+#: The first and the longest pause, in seconds.
+FIRST_PAUSE = 2.0
+MAX_PAUSE = 900.0
 #: The pause before another attempt to lock a busy mailbox.
 BUSY_PAUSE = timedelta(seconds=1)
 
@@ -98,11 +101,6 @@ def _record(leased: LeasedRequest, outcome: Outcome) -> None:
     leased.transition(
         State.DONE, data={"changed": outcome.changed}, also_write=also_write, result=outcome.result
     )
-
-
-#: The first and the longest pause, in seconds.
-FIRST_PAUSE = 2.0
-MAX_PAUSE = 900.0
 
 
 def pause_after(failures: int, asked: float | None = None) -> float:

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
-from functools import partial
 from typing import Any
 
 from postroom_bot.domain import (
@@ -92,7 +91,7 @@ class Intake:
                 return Reason("request.received")
             request = requests.add(c, change=change, requester=user, team=team, at=at)
             data = {"change": change.as_dict(), "team": team}
-            audit.append(c, "request.new", at=at, actor=user, request_id=request.id, data=data)
+            audit.append(c, "request.new", at, user, request.id, data)
             return request
 
         saved = self._database.write(work)
@@ -127,17 +126,13 @@ class Intake:
                 if votes.cast(c, vote):
                     requests.mark_due(c, request.id, at=at)
                     data["reason"] = press.justification
-                    audit.append(
-                        c, "vote.cast", at=at, actor=press.user, request_id=request.id, data=data
-                    )
+                    audit.append(c, "vote.cast", at, press.user, request.id, data)
                     return Reason("vote.received")
             why = why or Reason("vote.repeated")
             data |= {"app": press.app, "team": press.team, "why": why.as_dict()}
             data["request"] = one_line(press.request_id, MAX_ID)
             known = request.id if request is not None else None
-            audit.append(
-                c, "vote.turned_away", at=at, actor=press.user, request_id=known, data=data
-            )
+            audit.append(c, "vote.turned_away", at, press.user, known, data)
             return why
 
         answer = self._database.write(work)
@@ -184,7 +179,7 @@ class Intake:
             result = Reason("request.cancelled_by_operator") if operator else None
             requests.transition(c, request, State.CANCELLED, at=at, result=result)
             requests.mark_due(c, request.id, at=at)
-            audit.append(c, "request.cancelled", at=at, actor=user, request_id=request.id)
+            audit.append(c, "request.cancelled", at, user, request.id)
             return cancelled
 
         for _ in range(MAX_RACES):
@@ -215,10 +210,8 @@ class Intake:
         :param doing: a word for what the person tried to do
         """
         data = {"doing": doing, "team": team, "why": why.as_dict()}
-        row = partial(
-            audit.append, event="person.turned_away", at=self._clock(), actor=user, data=data
-        )
-        self._database.write(row)
+        at = self._clock()
+        self._database.write(lambda c: audit.append(c, "person.turned_away", at, user, data=data))
 
 
 def _earlier(c: Connection, change: Change, user: str) -> Request | None:

@@ -16,7 +16,7 @@ from functools import partial
 from postroom_bot.domain import Action, MessageRef, Reason, Request, State, Vote, VoteState
 from postroom_bot.errors import SlackRejected
 from postroom_bot.store import audit, slack_records
-from postroom_bot.ui import request_messages
+from postroom_bot.ui import messages
 from postroom_bot.ui.markup import Message
 from postroom_bot.workflow.end_dates import notice_due_at, removal_of
 from postroom_bot.workflow.leased_request import LeasedRequest
@@ -37,15 +37,17 @@ def notify(leased: LeasedRequest) -> None:
         request, state = leased.request, leased.request.state
         offered = request.change.action is Action.PASSWORD and state is State.APPROVED
         if _concerns_requester(request):
-            _notify_requester(leased, state, request_messages.status_message(request, votes))
+            _notify_requester(leased, state, messages.status_message(request, votes))
         if state is State.DONE or offered:
             _send_once(
                 leased, slack_records.owner_kind(state), lambda: _notify_owner(leased, votes)
             )
         if state is State.DONE:
             _send_once(leased, f"{state}-audit", lambda: _notify_auditors(leased, votes))
-    _remind(leased, votes)
-    _announce_end(leased)
+    if leased.request.state is State.PENDING:
+        _remind(leased, votes)
+    elif leased.request.state is State.DONE:
+        _announce_end(leased)
     refuse_late_votes(leased)
 
 
@@ -54,7 +56,7 @@ def notify_blocked(leased: LeasedRequest) -> None:
 
     :raises SlackUnavailable: if Slack does not respond
     """
-    message = request_messages.status_message(leased.request, leased.votes())
+    message = messages.status_message(leased.request, leased.votes())
     _notify_requester(leased, slack_records.BLOCKED, message)
 
 
@@ -85,7 +87,7 @@ def _show_card(leased: LeasedRequest, votes: list[Vote]) -> None:
     if request.card_state == shown or (request.card is None and not pending):
         return
     approvers = leased.deps.policy().mentioned(request.quorum)
-    card = partial(request_messages.card, request, votes, approvers=approvers)
+    card = partial(messages.card, request, votes, approvers=approvers)
     leased.renew()
     is_shown = request.card is not None and _updated(leased, request.card, card())
     if not is_shown and pending:
@@ -149,11 +151,11 @@ def _notify_owner(leased: LeasedRequest, votes: list[Vote]) -> None:
     if owner is None:
         return
     if is_password and request.state is State.APPROVED:
-        message = request_messages.status_message(request, votes)
+        message = messages.status_message(request, votes)
     elif is_password:
-        message = request_messages.password_notice(request, votes)
+        message = messages.password_notice(request, votes)
     elif change.action.is_alias and owner.user != request.requester:
-        message = request_messages.change_notice(request, votes)
+        message = messages.change_notice(request, votes)
     else:
         return
     deps.slack_api.send_direct_message(owner.user, message)
@@ -164,7 +166,7 @@ def _notify_auditors(leased: LeasedRequest, votes: list[Vote]) -> None:
     if channel is None:
         return
     try:
-        leased.deps.slack_api.post(channel, request_messages.change_notice(leased.request, votes))
+        leased.deps.slack_api.post(channel, messages.change_notice(leased.request, votes))
     except SlackRejected as rejection:
         remedy = (
             f"Invite the bot to the channel {channel}, or correct channels.audit in the policy."
@@ -175,15 +177,13 @@ def _notify_auditors(leased: LeasedRequest, votes: list[Vote]) -> None:
 def _remind(leased: LeasedRequest, votes: list[Vote]) -> None:
     """Remind the approvers once, when the reminder is due."""
     request, slack_api = leased.request, leased.deps.slack_api
-    if request.state is not State.PENDING or request.card is None:
-        return
-    if request.remind_at is None or request.remind_at > leased.now:
+    if request.card is None or request.remind_at is None or request.remind_at > leased.now:
         return
     leased.renew()
     try:
         link = slack_api.link(request.card)
         approvers = leased.deps.policy().mentioned(request.quorum)
-        message = request_messages.reminder(request, votes, link=link, approvers=approvers)
+        message = messages.reminder(request, votes, link=link, approvers=approvers)
         slack_api.post(request.card.channel, message)
     except SlackRejected as rejection:
         leased.report_rejected("reminder", rejection)
@@ -197,4 +197,4 @@ def _announce_end(leased: LeasedRequest) -> None:
     if at is None or not request.removal_at or not at <= leased.now < request.removal_at:
         return
     if deps.database.read(lambda c: removal_of(c, request)):
-        _notify_requester(leased, slack_records.ENDING, request_messages.ending(request))
+        _notify_requester(leased, slack_records.ENDING, messages.ending(request))

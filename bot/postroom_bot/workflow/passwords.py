@@ -93,7 +93,7 @@ class Passwords:
             person = deps.people.caller(user, team, deps.workspace, fresh=True)
             if request_id is not None:
                 found = deps.database.read(lambda c: requests.get(c, request_id))
-                return self._approved(found, person).change.target
+                return self._require_approved(found, person).change.target
             change = with_own_mailbox(Change(Action.PASSWORD, mailbox or ""), person)
             name = change.target
             # Check the name before it is stored, because it may be a password typed by mistake.
@@ -131,7 +131,7 @@ class Passwords:
                     with self._deps.in_turn():
                         if request_id is not None:
                             # Recheck everything that led to the approval.
-                            self._approved(leased.request, person)
+                            self._require_approved(leased.request, person)
                             if why := recheck(leased, leased.approvals()):
                                 leased.transition(State.REFUSED, result=why)
                                 raise UserError(why)
@@ -156,7 +156,7 @@ class Passwords:
             raise NeedsApproval("password.needs_approval", mailbox=change.target)
         return decision
 
-    def _approved(self, request: Request | None, person: Person) -> Request:
+    def _require_approved(self, request: Request | None, person: Person) -> Request:
         """Return the request if this person may create its password now, or raise UserError."""
         if request is None or request.change.action is not Action.PASSWORD:
             raise Forbidden("password.not_yours")
@@ -194,11 +194,9 @@ class Passwords:
                 c, new, State.APPROVED, at=at, execute_by=execute_by, **changes
             )
             asked = {"change": change.as_dict(), "team": person.team}
-            audit.append(c, "request.new", at=at, actor=user, request_id=new.id, data=asked)
+            audit.append(c, "request.new", at, user, new.id, asked)
             allowed = {"rule": decision.rule, "digest": request.digest}
-            audit.append(
-                c, "request.approved", at=at, actor=audit.BOT, request_id=new.id, data=allowed
-            )
+            audit.append(c, "request.approved", at, audit.BOT, new.id, allowed)
             return request
 
         request = deps.database.write(work)
@@ -212,7 +210,7 @@ class Passwords:
             lambda c: slack_records.record_delivery(c, key, at=deps.clock())
         ):
             raise PressedTwice("password.in_progress")
-        self._approved(deps.database.read(lambda c: requests.get(c, request_id)), person)
+        self._require_approved(deps.database.read(lambda c: requests.get(c, request_id)), person)
         for _ in range(CLAIMS):
             if (leased := claim(deps, only=request_id)) is not None:
                 return leased

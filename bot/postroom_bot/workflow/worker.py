@@ -16,13 +16,13 @@ import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from postroom_bot.domain import Action, Request, State
+from postroom_bot.domain import Action, State
 from postroom_bot.errors import LeaseLost, Rejected, SlackRejected, SlackUnavailable, Unavailable
 from postroom_bot.store import audit, ledger, requests, slack_records
 from postroom_bot.workflow import passwords
 from postroom_bot.workflow.dependencies import Dependencies
 from postroom_bot.workflow.end_dates import notice_due_at, remove_ended
-from postroom_bot.workflow.evaluate import evaluate, given_up_at
+from postroom_bot.workflow.evaluate import evaluate
 from postroom_bot.workflow.execute import execute, pause_after
 from postroom_bot.workflow.leased_request import LeasedRequest, claim
 from postroom_bot.workflow.notify import notify, notify_blocked
@@ -46,7 +46,7 @@ class Worker:
 
     def __init__(self, deps: Dependencies, threads: int = 4) -> None:
         self._deps = deps
-        self._upkeep = Upkeep(deps)
+        self._purge_at = deps.clock()
         self._stopping = threading.Event()
         runs = [self._run] * threads + [self._run_upkeep]
         self._threads = [
@@ -89,38 +89,8 @@ class Worker:
             leased.release(due_at)
         return True
 
-    def _run(self) -> None:
-        while not self._stopping.is_set():
-            if not self._guarded(self.step):
-                self._deps.wake.wait(POLL_SECONDS * random.uniform(0.5, 1.0))  # noqa: S311
-                self._deps.wake.clear()
-
-    def _run_upkeep(self) -> None:
-        while not self._stopping.wait(POLL_SECONDS):
-            self._guarded(self._upkeep.run)
-        self._guarded(self._upkeep.run)
-
-    def _guarded(self, work: Callable[[], bool | None]) -> bool:
-        """Return the result of a function, or log its error and return False."""
-        try:
-            return bool(work())
-        except DatabaseError as error:
-            _log.error("%s; the bot will retry", error)
-        except Exception:  # noqa: BLE001 - logged
-            _log.exception("unexpected error; the bot will retry")
-        self._deps.metrics.errors_total.labels("worker").inc()
-        return False
-
-
-class Upkeep:
-    """The periodic tasks of a worker thread."""
-
-    def __init__(self, deps: Dependencies) -> None:
-        self._deps = deps
-        self._purge_at = deps.clock()
-
-    def run(self) -> None:
-        """Count the open requests, delete old keys and freed addresses, and stream the audit."""
+    def upkeep(self) -> None:
+        """Count the open requests, delete old keys and tombstones, and stream the audit."""
         deps, now = self._deps, self._deps.clock()
         for state, count in deps.database.read(requests.count_open).items():
             deps.metrics.open_requests.labels(state).set(count)
@@ -136,6 +106,28 @@ class Upkeep:
         if deps.audit_lines is not None:
             audit.stream(deps.database, deps.audit_lines)
 
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            if not self._guarded(self.step):
+                self._deps.wake.wait(POLL_SECONDS * random.uniform(0.5, 1.0))  # noqa: S311
+                self._deps.wake.clear()
+
+    def _run_upkeep(self) -> None:
+        while not self._stopping.wait(POLL_SECONDS):
+            self._guarded(self.upkeep)
+        self._guarded(self.upkeep)
+
+    def _guarded(self, work: Callable[[], object]) -> bool:
+        """Return the result of a function, or log its error and return False."""
+        try:
+            return bool(work())
+        except DatabaseError as error:
+            _log.error("%s; the bot will retry", error)
+        except Exception:  # noqa: BLE001 - logged
+            _log.exception("unexpected error; the bot will retry")
+        self._deps.metrics.errors_total.labels("worker").inc()
+        return False
+
 
 def process(leased: LeasedRequest) -> datetime | None:
     """Advance a request as far as possible, and notify. Return when the request is next due."""
@@ -147,9 +139,18 @@ def process(leased: LeasedRequest) -> datetime | None:
     notify_at = _attempt(leased, "notify", notify)
     if failures and leased.request.failures == failures:
         leased.update(failures=0)
-    # A retry of the work takes precedence over a retry of a notification. Deadlines that passed
-    # during this step count as well, because the step may have missed them.
-    return retry_at or notify_at or _next_deadline(leased.deps, leased.request, began)
+    # A retry of the work takes precedence over a retry of a notification.
+    if again_at := retry_at or notify_at:
+        return again_at
+    request, times = leased.request, list[datetime | None]()
+    if request.state is State.DONE:
+        times = [request.removal_at, notice_due_at(leased.deps, request)]
+    elif request.state is State.PENDING:
+        times = [request.decide_by, request.remind_at]
+    elif request.state is State.APPROVED:
+        times = [request.execute_by]
+    # Deadlines that passed during this step count as well, because the step may have missed them.
+    return min((at for at in times if at is not None and at > began), default=None)
 
 
 def _advance(leased: LeasedRequest) -> datetime | None:
@@ -168,7 +169,8 @@ def _advance(leased: LeasedRequest) -> datetime | None:
             passwords.recover_or_expire(leased)
         elif (retry_at := execute(leased)) is not None:
             return retry_at
-    remove_ended(leased)
+    if leased.request.state is State.DONE:
+        remove_ended(leased)
     return None
 
 
@@ -201,18 +203,7 @@ def _block(leased: LeasedRequest, later: Unavailable) -> None:
     if leased.request.blocked != later.reason:
         leased.update(blocked=later.reason)
     if leased.request.state is State.NEW and leased.request.decide_by is None:
-        leased.update(decide_by=given_up_at(leased.deps, leased.request))
+        expire_after = leased.deps.policy().requests.expire_after
+        leased.update(decide_by=leased.request.created_at + expire_after)
     if lasts:
         _attempt(leased, "notify", notify_blocked)
-
-
-def _next_deadline(deps: Dependencies, request: Request, after: datetime) -> datetime | None:
-    """Return the next time after `after` at which a request is due, or None."""
-    times: list[datetime | None] = []
-    if request.state is State.DONE:
-        times = [request.removal_at, notice_due_at(deps, request)]
-    elif request.state is State.PENDING:
-        times = [request.decide_by, request.remind_at]
-    elif request.state is State.APPROVED:
-        times = [request.execute_by]
-    return min((at for at in times if at is not None and at > after), default=None)

@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from pydantic import SecretStr
@@ -42,7 +42,7 @@ from ansible_collections.postroom.email.tests.support.recording_proxy import rec
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from postroom_bot.backends.awx import AwxClient
 from postroom_bot.backends.executor import Outcome
-from postroom_bot.backends.mail_service import Forward, Mail, translated
+from postroom_bot.backends.mail_service import Forward, Mail
 from postroom_bot.domain import Action, Change, Reason
 from postroom_bot.errors import Rejected, Unavailable
 from postroom_bot.store.ledger import definition
@@ -70,9 +70,9 @@ def test_an_alias_is_added_once(mail: Mail, api: Api) -> None:
     before = api.listing()
     tagged = [alias(f"{local}@example.com") for local in ("alice+shop", "hi+shop", "+")]
     for change in (alias(NEW), no_alias(SALES, BOB), *tagged):
-        assert mail.check(change)
+        assert mail.preview(change).changed
     for change in (alias(SALES, BOB), no_alias(NEW)):
-        assert not mail.check(change)
+        assert not mail.preview(change).changed
     assert api.listing() == before
     first = execute(mail, alias(NEW))
     assert (first.changed, first.recorded_change, first.freed) == (True, alias(NEW), ())
@@ -141,7 +141,7 @@ def test_an_impossible_change_is_refused(mail: Mail, api: Api, change: Change, c
     api.forwarder(TEAM, [FAR, "end@example.com", "tagged+x@example.com"], ALL)
     before = api.listing()
     with pytest.raises(Rejected, match=re.escape(code)) as refusal:
-        mail.check(change)
+        mail.preview(change)
     assert "bob" not in str(refusal.value).replace(change.target, "")
     with pytest.raises(Rejected, match=re.escape(str(refusal.value))):
         execute(mail, change)
@@ -222,14 +222,22 @@ KINDS = [
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_error_of_the_client_core_is_translated(
-    kind: type[errors.PostroomError], caplog: pytest.LogCaptureFixture
+    kind: type[errors.PostroomError],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each client error becomes one of the bot's own errors. The original text is only logged."""
     more: tuple[object, ...] = ("Give others.",) if kind is errors.NameServersNotFound else ()
     if issubclass(kind, errors.ServiceError):
         more = (errors.Failure(503, "GET", "/", ""),)
-    with pytest.raises((Unavailable, Rejected)) as raised, translated("hi@example.com"):
+    mail = Mail("https://mail.example.com", SecretStr("secret"))
+
+    def fail() -> NoReturn:
         raise kind(INSIDE, *more)
+
+    monkeypatch.setattr(mail, "_client", fail)
+    with pytest.raises((Unavailable, Rejected)) as raised:
+        mail.aliases("hi@example.com")
     assert "bob" not in str(raised.value)
     final = next((code for base, code in FINAL.items() if issubclass(kind, base)), None)
     assert isinstance(raised.value, Rejected) is (final is not None)

@@ -26,10 +26,10 @@ from ansible_collections.postroom.email.tests.bot.ui.samples import (
     vote,
 )
 from postroom_bot.domain import Action, Change, State, VoteState
-from postroom_bot.ui import lists, markup, request_messages, views
+from postroom_bot.ui import markup, messages, views
 from postroom_bot.ui.markup import TEXT_LIMIT
+from postroom_bot.ui.messages import card
 from postroom_bot.ui.parser import ENTRIES
-from postroom_bot.ui.request_messages import card
 from postroom_bot.ui.views import home_tab
 
 
@@ -42,15 +42,15 @@ def test_hostile_requests_are_shown_as_text() -> None:
     """Hostile text stays plain text in all messages and views, in every state and action."""
     for text, made, votes in samples.hostile_requests():
         check(card(made, votes))
-        check(request_messages.received(made))
-        check(request_messages.status_message(made, votes))
-        check(request_messages.reminder(made, votes, link="https://x.slack.com/p1"))
-        check(request_messages.password_notice(made, votes))
-        check(request_messages.change_notice(made, votes))
-        check(lists.request_list([made]))
-        check(lists.alias_list(text, [text]))
-        check(lists.forward_list([(text, [text, text])]))
-        check(lists.dns_records(text, [record(text, text, priority=1)]))
+        check(messages.received(made))
+        check(messages.status_message(made, votes))
+        check(messages.reminder(made, votes, link="https://x.slack.com/p1"))
+        check(messages.password_notice(made, votes))
+        check(messages.change_notice(made, votes))
+        check(messages.request_list([made]))
+        check(messages.alias_list(text, [text]))
+        check(messages.forward_list([(text, [text, text])]))
+        check(messages.dns_records(text, [record(text, text, priority=1)]))
         person = replace(PERSON, mailbox=text, name=text)
         check(home_tab(person, [text], [made], [made]))
         check(home_tab(replace(PERSON, obstacle=samples.legacy(text)), None, [made], []))
@@ -71,10 +71,10 @@ def test_the_largest_payloads_are_accepted() -> None:
     longest = "&" * 254
     many = request(requester_mailbox=longest, result=samples.legacy(longest * 4))
     check(home_tab(PERSON, [longest] * 1000, [many] * 100, [many] * 100))
-    check(lists.alias_list(longest, [longest] * 1000))
-    check(lists.forward_list([(longest, [longest] * 100)] * 100))
-    check(lists.dns_records(longest, [record(longest, "&" * 5000)] * 100))
-    text = lists.alias_list(MAILBOX, [f"a{n:04}@example.com" for n in range(1000)]).text
+    check(messages.alias_list(longest, [longest] * 1000))
+    check(messages.forward_list([(longest, [longest] * 100)] * 100))
+    check(messages.dns_records(longest, [record(longest, "&" * 5000)] * 100))
+    text = messages.alias_list(MAILBOX, [f"a{n:04}@example.com" for n in range(1000)]).text
     assert text.endswith(f"And {1000 - text.count('@example.com') + 1} more.")
     assert TEXT_LIMIT - 100 < len(text) <= TEXT_LIMIT
     shown = seen(home_tab(PERSON, [f"a{n}@x.example" for n in range(60)], [request()] * 12, []))
@@ -100,8 +100,8 @@ def test_a_pending_card_has_all_that_approvers_need() -> None:
         assert part in shown.text
     assert f"<@U0ALICE> (`{MAILBOX}`) asks to add `{ADDRESS}` to `{MAILBOX}`." in seen(shown)
     assert presses(shown) == [
-        (request_messages.REQUEST_APPROVE, "R-7K2M"),
-        (request_messages.REQUEST_DENY, "R-7K2M"),
+        (messages.REQUEST_APPROVE, "R-7K2M"),
+        (messages.REQUEST_DENY, "R-7K2M"),
     ]
 
 
@@ -118,20 +118,18 @@ def test_other_cards_have_no_buttons() -> None:
 def test_notices_name_the_request() -> None:
     """Each notice shows the request's ID and change. The audit notice also shows the votes."""
     done, votes = request(State.DONE), [vote(BOB), vote(CAROL, minutes=1)]
-    audit = request_messages.change_notice(done, votes).text
+    audit = messages.change_notice(done, votes).text
     for part in ("by <@U0ALICE>", "Approved by <@U0BOB> (1 of 2)", "2026-11-21 13:22", "aliases"):
         assert part in audit
     fresh = request(State.NEW, requester_mailbox=None)
     link = "https://x.slack.com/p1"
-    reminder = request_messages.reminder(
-        request(), votes[:1], link=link, approvers=["S1", BOB]
-    ).text
+    reminder = messages.reminder(request(), votes[:1], link=link, approvers=["S1", BOB]).text
     assert "(1 so far)" in reminder
     assert f"<{link}|its card>" in reminder
     assert reminder.startswith(f"<!subteam^S1> <@{BOB}>")
     for text in (
-        request_messages.received(fresh).text,
-        request_messages.received_text(fresh),
+        messages.received(fresh).text,
+        messages.received_text(fresh),
         reminder,
         audit,
     ):
@@ -139,7 +137,7 @@ def test_notices_name_the_request() -> None:
         assert ADDRESS in text
     for target, mailbox in (("bob@example.com", "bob@example.com"), ("", MAILBOX)):
         made = request(State.DONE, change=Change(Action.PASSWORD, target))
-        text = request_messages.password_notice(made, votes).text
+        text = messages.password_notice(made, votes).text
         assert f"`{mailbox}`" in text
         assert "Approved by <@U0CAROL> (2 of 2)." in text
 
@@ -167,21 +165,17 @@ def test_a_card_lists_the_votes_that_count_and_every_destination() -> None:
 
 def test_notices_show_the_next_step_and_what_is_in_the_way() -> None:
     """Notices offer the next step and show a problem together with its expected end."""
-    assert presses(request_messages.status_message(request())) == [
-        (request_messages.REQUEST_CANCEL, "R-7K2M")
-    ]
-    approved = request_messages.status_message(request(State.APPROVED, change=samples.PASSWORD))
-    assert presses(approved) == [(request_messages.PASSWORD_SHOW, "R-7K2M")]
-    assert presses(request_messages.status_message(request(State.DONE))) == []
+    assert presses(messages.status_message(request())) == [(messages.REQUEST_CANCEL, "R-7K2M")]
+    approved = messages.status_message(request(State.APPROVED, change=samples.PASSWORD))
+    assert presses(approved) == [(messages.PASSWORD_SHOW, "R-7K2M")]
+    assert presses(messages.status_message(request(State.DONE))) == []
     for state, end in (
         (State.NEW, "2026-11-22"),
         (State.APPROVED, "about an hour"),
         (State.PENDING, ""),
         (State.DONE, None),
     ):
-        text = request_messages.status_message(
-            request(state, blocked=samples.legacy("It is down."))
-        ).text
+        text = messages.status_message(request(state, blocked=samples.legacy("It is down."))).text
         assert ("It is down." in text) is (end is not None)
         assert ("I'll give up" in text) is bool(end)
         assert (end or "") in text
@@ -195,7 +189,7 @@ def test_the_home_tab_shows_the_mailbox_and_the_requests() -> None:
     assert text.index(MAILBOX) < text.index("`a@example.com`") < text.index("`b@example.com`")
     assert "<#C0CARDS>" in text
     about = {one["value"]: one["action_id"] for one in samples.buttons(view) if "value" in one}
-    assert about == {"R-7K2M": request_messages.REQUEST_CANCEL}
+    assert about == {"R-7K2M": messages.REQUEST_CANCEL}
     assert "not available right now" in seen(home_tab(PERSON, None, [], []))
     view = home_tab(
         replace(PERSON, obstacle=samples.legacy("Guests can't.")), ["a@b.example"], [request()], []
@@ -207,15 +201,15 @@ def test_the_home_tab_shows_the_mailbox_and_the_requests() -> None:
 
 def test_lists_are_sorted_and_complete() -> None:
     """Lists are sorted and complete, and an empty list is replaced with a sentence."""
-    text = lists.command_list().text
+    text = messages.command_list().text
     assert all(f"`/email {entry.usage}` {entry.summary}" in text for entry in ENTRIES)
-    lines = lists.alias_list(MAILBOX, ["b@x.y", "a@x.y"]).text.splitlines()
+    lines = messages.alias_list(MAILBOX, ["b@x.y", "a@x.y"]).text.splitlines()
     assert lines[1:] == ["`a@x.y`", "`b@x.y`"]
-    lines = lists.forward_list([("t@x.y", [BOB, ADDRESS]), ("s@x.y", [])]).text.splitlines()
+    lines = messages.forward_list([("t@x.y", [BOB, ADDRESS]), ("s@x.y", [])]).text.splitlines()
     assert [line[:7] for line in lines] == ["`s@x.y`", "`t@x.y`"]
     assert lines[1].index(BOB) < lines[1].index(ADDRESS)
-    empty = [lists.alias_list(MAILBOX, []), lists.forward_list([]), lists.request_list([])]
-    for nothing in (*empty, lists.dns_records("example.com", [])):
+    empty = [messages.alias_list(MAILBOX, []), messages.forward_list([]), messages.request_list([])]
+    for nothing in (*empty, messages.dns_records("example.com", [])):
         assert nothing.text.endswith(".")
         check(nothing)
 

@@ -24,7 +24,7 @@ from postroom_bot.store import audit, ledger, requests, slack_records
 from postroom_bot.workflow import execute
 from postroom_bot.workflow.execute import MAX_PAUSE, pause_after
 from postroom_bot.workflow.leased_request import claim
-from postroom_bot.workflow.worker import KEEP_KEYS, PURGE_EVERY, Upkeep, Worker
+from postroom_bot.workflow.worker import KEEP_KEYS, PURGE_EVERY, Worker
 
 
 @pytest.mark.parametrize("trouble", [RuntimeError("cut"), LeaseLost("its lease")])
@@ -229,26 +229,26 @@ def test_where_lines_go_may_be_full(office: Harness) -> None:
         raise OSError(errno.ENOSPC, "no space left")
 
     with pytest.raises(OSError, match="no space left"):
-        Upkeep(office.with_(audit_lines=full)).run()
+        Worker(office.with_(audit_lines=full)).upkeep()
     found = office.deps.metrics.registry.get_sample_value
     assert found("postroom_bot_open_requests", {"state": "pending"}) == 1
     assert found("postroom_bot_open_requests", {"state": "new"}) == 0
     lines: list[str] = []
-    Upkeep(office.with_(audit_lines=lines.append)).run()
+    Worker(office.with_(audit_lines=lines.append)).upkeep()
     assert office.deps.database.read(lambda c: audit.verify_lines(c, lines)).count == len(lines)
 
 
 def test_old_keys_and_tombstones_are_forgotten(office: Harness) -> None:
     """Old delivery keys and reservations are deleted only after they have expired."""
-    upkeep = Upkeep(office.deps)
+    worker = Worker(office.deps)
     database, at = office.deps.database, office.clock()
     assert database.write(lambda c: slack_records.record_delivery(c, "key", at=at))
     until = at + KEEP_KEYS
     database.write(lambda c: ledger.add_tombstone(c, NEW, "erin@example.com", at=at, until=until))
-    upkeep.run()
+    worker.upkeep()
     assert not database.write(lambda c: slack_records.record_delivery(c, "key", at=at))
     office.clock.advance(KEEP_KEYS + PURGE_EVERY)
-    upkeep.run()
+    worker.upkeep()
     assert database.write(lambda c: slack_records.record_delivery(c, "key", at=office.clock()))
     assert database.write(lambda c: ledger.purge_tombstones(c, office.clock())) == 0
 
