@@ -112,16 +112,16 @@ def _dependencies(settings: Settings, policies: PolicyReloader, closing: ExitSta
     slack_api = slack_api_of(settings)
     mail = mail_of(settings, closing)
     clock = partial(datetime.now, UTC)
-    stopping = Event()
+    stopping, workspace = Event(), workspace_of(slack_api, settings)
     return Dependencies(
         database=database,
         clock=clock,
         policy=policies.current,
-        people=People(slack_api, database, clock, policies.current),
+        people=People(slack_api, database, clock, policies.current, workspace),
         slack_api=slack_api,
         mail=mail,
         executor=_executor_of(settings, mail, stopping.wait),
-        workspace=workspace_of(slack_api, settings),
+        workspace=workspace,
         process_name=f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}",
         metrics=Metrics(),
         lease=timedelta(seconds=settings.lease),

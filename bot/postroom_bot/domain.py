@@ -214,8 +214,6 @@ class Decision:
     :param quorum: for NEEDS_APPROVAL, the approvals that each group must give
     :param rule: the name of the rule that decided; built-in names are in angle brackets
     :param reason: the reason for the requester, which reveals nothing about other people
-    :param warnings: the warnings for the approvers
-    :param policy_digest: the digest of the policy that decided
     """
 
     verdict: Verdict
@@ -260,12 +258,9 @@ class Person:
     :param groups: the policy's groups that they belong to
     :param obstacle: why this person may not use the bot, such as being a guest or a member of
         another workspace; None if the person may use it
-    :param mailbox_obstacle: why their mailbox is unknown
     """
 
     user: str
-    team: str
-    name: str
     mailbox: str | None = None
     groups: frozenset[str] = frozenset()
     obstacle: Reason | None = None
@@ -285,7 +280,6 @@ class Vote:
     """A person's vote on a request.
 
     :param card: the message whose button was pressed, as reported by Slack
-    :param justification: the reason that the voter gave
     :param refusal: why the vote does not count
     :param mailbox: the voter's own mailbox when the vote was counted
     :param groups: the quorum's groups that the voter belonged to when the vote was counted
@@ -311,17 +305,13 @@ class Request:
     :param id: the request's id, such as ``R-7K2M``
     :param origin: ``slack``, or ``expiry`` if the bot requests the removal after the last day
     :param requester_mailbox: the requester's own mailbox when the request was evaluated
-    :param rule: the name of the policy's rule that decided
-    :param quorum: the approvals that the request needs
     :param digest: the digest of the change, the requester and the policy, to detect edited rows
     :param decide_by: when the request expires if it is still pending
     :param execute_by: when the request expires if it is approved but not executed
-    :param remind_at: when to remind the approvers
     :param removal_at: when the alias or the destinations are removed again
     :param card_state: the state that the card shows; if outdated, the card must be updated
     :param attempts: how many times the execution was started
     :param failures: the number of consecutive failed steps, for the back-off
-    :param notes: the executor's notes, for the next attempt
     :param blocked: what currently delays the request
     :param result: the outcome; for a password that its owner has yet to create, the reason why the
         last attempt failed

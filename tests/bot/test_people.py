@@ -13,6 +13,7 @@ import pytest
 from ansible_collections.postroom.email.tests.bot.policy.policies import policy_of
 from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
 from ansible_collections.postroom.email.tests.support.clock import Clock
+from postroom_bot import domain
 from postroom_bot.backends.slack_api import SlackApi, web_client
 from postroom_bot.domain import Person
 from postroom_bot.errors import SlackRejected
@@ -30,8 +31,9 @@ class Scene:
         self.alice = slack.person("alice", email="alice@example.com")
         self.usergroup = slack.usergroup(self.alice)
         self.identity: dict[str, Any] = {"slack_email": {"domains": ["example.com"]}}
+        home = domain.Workspace(slack.world.team)
         slack_api = SlackApi(web_client(slack.bot_token, base_url=slack.base_url))
-        self.people = People(slack_api, database, clock, self.policy)
+        self.people = People(slack_api, database, clock, self.policy, home)
 
     def policy(self) -> Policy:
         """Return the current policy."""
@@ -45,11 +47,11 @@ class Scene:
 
     def see(self, *, fresh: bool = True) -> Person:
         """Return the bot's view of Alice."""
-        return self.people.person(self.alice.id, self.slack.world.team, fresh=fresh)
+        return self.people.person(self.alice.id, fresh=fresh)
 
     def owner_of(self, mailbox: str) -> Person | None:
         """Return the bot's view of a mailbox's owner."""
-        return self.people.owner_of(mailbox, self.slack.world.team)
+        return self.people.owner_of(mailbox)
 
 
 @pytest.fixture
@@ -66,13 +68,11 @@ def test_a_changed_account_loses_its_mailbox_and_groups(
     """A deactivated, restricted or foreign account loses its mailbox and groups immediately."""
     assert scene.see() == Person(
         user=scene.alice.id,
-        team=scene.slack.world.team,
-        name="alice",
         mailbox="alice@example.com",
         groups=frozenset({"everyone", "admins", "sales"}),
     )
     scene.slack.change_user(scene.alice, announce=False, **change)
-    for person in (scene.see(), scene.people.person("U404", scene.slack.world.team)):
+    for person in (scene.see(), scene.people.person("U404")):
         assert person.obstacle
         assert (person.mailbox, person.groups) == (None, frozenset())
 

@@ -60,10 +60,7 @@ class AwxClient:
 
     Every method may raise Unavailable, after logging the details.
 
-    :param url: the URL of AWX, without ``/api``
     :param login: a personal access token, or a user name and a password
-    :param verify: whether to verify the certificate of AWX
-    :param ca_path: a PEM file of certificate authorities to trust instead of the system's
     :param timeout: the timeout for each network operation, in seconds
     :raises ValueError: if the URL, the login or the file is invalid
     """
@@ -194,7 +191,6 @@ class AwxExecutor:
     :param templates: the ids of the job templates for the collection's playbooks
     :param mail: the tenant, whose state is checked before and after a job
     :param patience: how many seconds an attempt watches a job before the next attempt takes over
-    :param clock: a function that returns monotonic seconds
     :param wait: a function that waits for seconds; it returns True if the process is stopping
     """
 

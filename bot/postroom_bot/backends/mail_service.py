@@ -63,9 +63,6 @@ class Mail:
 
     Every method that calls the service may raise Unavailable.
 
-    :param url: the URL of the service
-    :param token: the token of the tenant
-    :param verify: whether to verify the certificate of the service
     :param ca_path: a PEM file of certificate authorities to trust instead of the system's
     :param timeout: the timeout for each method call, in seconds; leases last longer
     :param verify_delay: the seconds to wait before verifying a change, in case another client

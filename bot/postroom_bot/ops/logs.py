@@ -38,7 +38,6 @@ def configure(*, style: str, level: str, secrets: Iterable[str] = ()) -> None:
 
     :param style: ``json`` or ``text``
     :param level: the minimum level, such as ``info``
-    :param secrets: the values to redact
     """
     logs.configure(program=PROGRAM, style=style, level=level, redact=Redactor(secrets))
 

@@ -55,10 +55,7 @@ def problems(slack_api: SlackApi, mail: Mail, policy: Policy) -> Iterator[str]:
 
 
 class OnlineChecks(threading.Thread):
-    """A thread that runs the checks once and logs any problems.
-
-    :param check: a function that yields the problems
-    """
+    """A thread that runs the checks once and logs any problems."""
 
     def __init__(self, check: Callable[[], Iterator[str]]) -> None:
         super().__init__(name="online-checks", daemon=True)

@@ -160,8 +160,6 @@ def quorum_met(quorum: Sequence[Quorum], voters: Iterable[Collection[str]]) -> b
 
     By Hall's theorem, the approvals meet the quorum if no subset of its groups needs more approvals
     than the members of these groups have given.
-
-    :param voters: the groups of each voter
     """
     members = [frozenset(groups) for groups in voters]
     for size in range(1, len(quorum) + 1):

@@ -28,8 +28,6 @@ def explain(
     """Return lines that show the decision, the steps that led to it, and the rules not reached.
 
     The lines may name other people's mailboxes, so don't show them to the requester.
-
-    :param text: a function that renders a reason
     """
     steps: list[Step] = []
     decision = decide(policy, person, change, facts, steps)
@@ -68,7 +66,7 @@ def person_of(policy: Policy, user: str, mailbox: str | None, groups: Iterable[s
             raise ValueError(unknown)
     listed = (name for name, group in policy.groups.items() if user in group.users)
     own = mailbox or policy.identity.pinned.get(user)
-    return Person(user, "", user, mailbox=own, groups=frozenset({EVERYONE, *groups, *listed}))
+    return Person(user, mailbox=own, groups=frozenset({EVERYONE, *groups, *listed}))
 
 
 def facts_of(policy: Policy, person: Person, change: Change, domains: Iterable[str] = ()) -> Facts:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from postroom_bot.addresses import InvalidAddress, address, domain_of
 from postroom_bot.domain import Reason
@@ -30,18 +30,8 @@ _OBSTACLES = (
 _SLACKBOT = "USLACKBOT"
 
 
-class Mailbox(NamedTuple):
-    """A person's mailbox, or the reason why the mailbox is not known."""
-
-    address: str | None
-    obstacle: Reason | None = None
-
-
 def obstacle_of(profile: Profile, team: str) -> Reason | None:
-    """Return the reason why a person may not use the bot, or None if the person may use it.
-
-    :param team: the workspace that the bot serves
-    """
+    """Return the reason why a person may not use the bot, or None if the person may use it."""
     if profile.get("id") == _SLACKBOT:
         return Reason("person.bot")
     for flag, obstacle in _OBSTACLES:
@@ -63,24 +53,17 @@ def email_of(profile: Profile) -> str | None:
         return None
 
 
-def name_of(profile: Profile) -> str:
-    """Return a person's display name, or the best alternative in their profile."""
-    about = profile.get("profile") or {}
-    names = (about.get("display_name"), about.get("real_name"), profile.get("real_name"))
-    return str(next(filter(None, (*names, profile.get("name"), profile.get("id"))), ""))
-
-
 def own_mailbox(
     policy: Policy, profile: Profile, changed_at: datetime | None, now: datetime
-) -> Mailbox:
-    """Return a person's mailbox.
+) -> tuple[str | None, Reason | None]:
+    """Return a person's mailbox, or None and the reason why the mailbox is not known.
 
     :param changed_at: when the bot last noticed a change to the profile's address, or None
     """
     pinned = policy.identity.pinned
     user = str(profile.get("id"))
     if user in pinned:
-        return Mailbox(pinned[user])
+        return pinned[user], None
     source, approvers = policy.identity.slack_email, {"approvers": policy.approvers}
     email = email_of(profile)
     if source is None:
@@ -97,5 +80,5 @@ def own_mailbox(
     elif email in pinned.values():
         doubt = Reason("mailbox.pinned_to_another", approvers)
     else:
-        return Mailbox(email)
-    return Mailbox(None, doubt)
+        return email, None
+    return None, doubt

@@ -184,13 +184,12 @@ def _register_events(app: App, services: Services) -> None:
         # to all accounts, but most users never use the bot.
         recorded = services.deps.database.read(lambda c: slack_records.last_email(c, user))
         if recorded is not None:
-            services.deps.people.person(user, services.deps.workspace.team, fresh=True)
+            services.deps.people.person(user, fresh=True)
 
 
 def _publish_home(services: Services, user: str) -> None:
     """Update a person's Home tab."""
-    # In an organization, the event may come from a workspace other than the bot's.
-    person = services.deps.people.person(user, services.deps.workspace.team)
+    person = services.deps.people.person(user)
     found = services.deps.database.read(lambda c: requests.open_by(c, user))
     waiting = [] if person.obstacle else services.deps.database.read(requests.waiting)
     to_approve = [
@@ -201,7 +200,7 @@ def _publish_home(services: Services, user: str) -> None:
     aliases = None
     if not person.obstacle and person.mailbox:
         with suppress(UserError):
-            aliases = services.lookups.aliases(person.user, person.team).aliases
+            aliases = services.lookups.aliases(user, services.deps.workspace.team).aliases
     services.deps.slack_api.publish_home(user, views.home_tab(person, aliases, found, to_approve))
 
 

@@ -88,10 +88,7 @@ def interaction_of(body: Body) -> Interaction:
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """The services that handlers use. All threads share one Services object.
-
-    :param mail_host: the host name of the IMAP and SMTP server
-    """
+    """The services that handlers use. All threads share one Services object."""
 
     deps: Dependencies
     intake: Intake

@@ -31,7 +31,6 @@ _LONG = (
 def manifest(*, socket_mode: bool, url: str | None = None) -> dict[str, Any]:
     """Return the manifest for Socket Mode or for HTTP.
 
-    :param url: the bot's public ``https://`` URL, for HTTP
     :raises ValueError: if the URL is missing, invalid, or given with Socket Mode
     """
     if socket_mode and url is not None:

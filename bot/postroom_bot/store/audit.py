@@ -115,7 +115,6 @@ def append(
 ) -> AuditRow:
     """Append a row. Call this last in a transaction, because all other writers wait until it ends.
 
-    :param data: JSON data
     :raises ValueError: if `at` lacks a time zone, or a key looks like the name of a secret
     """
     details = dict(data or {})
@@ -137,10 +136,7 @@ def append(
 def rows(
     connection: Connection, *, after: int = 0, limit: int = PAGE, request_id: str | None = None
 ) -> list[AuditRow]:
-    """Return up to `limit` rows after row `after`, in order.
-
-    :param request_id: the id of a request, to return only the rows about it
-    """
+    """Return up to `limit` rows after row `after`, in order."""
     wanted = select(table).where(table.c.seq > after).order_by(table.c.seq).limit(limit)
     if request_id is not None:
         wanted = wanted.where(table.c.request == request_id)

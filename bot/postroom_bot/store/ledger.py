@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The ledger: the changes that the bot has made at the mail service, in order. And tombstones.
+"""The ledger of the changes that the bot has made at the mail service, and tombstones.
 
 The ledger can be exported as a definition file. It complements the administrator's own file, so
 that the next converge keeps the changes:
@@ -99,8 +99,6 @@ def in_force(changes: Iterable[Change]) -> list[Change]:
     Only the latest change to an address is in force. However, removing an alias from a mailbox
     doesn't affect other mailboxes, because anyone may request the removal of an address that they
     never had.
-
-    :param changes: the changes, oldest first
     """
     found: dict[str, list[Change]] = {}
     for change in changes:

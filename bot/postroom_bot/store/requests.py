@@ -58,10 +58,7 @@ def add(
     due_at: datetime | None = None,
     **fields: Any,
 ) -> Request:
-    """Add a request with a new id. The request is due immediately unless `due_at` is given.
-
-    :param fields: other fields of `Request`
-    """
+    """Add a request with a new id. The request is due immediately unless `due_at` is given."""
     due = at if due_at is None else due_at
     made = Request("", change, requester, team, state, at, origin=origin, due_at=due, **fields)
     for tried in itertools.count():

@@ -50,7 +50,6 @@ def set_state(
 ) -> Vote:
     """Change the state of a vote, and return the changed vote.
 
-    :param refusal: why the vote does not count
     :raises SamePerson: if an approval with this mailbox was already counted; nothing is changed
     :raises LeaseLost: if the vote has changed in the database
     """

@@ -9,9 +9,11 @@ line.
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, NamedTuple
 
 from slack_sdk.models import blocks as models
@@ -37,6 +39,10 @@ _USERGROUP = re.compile(r"S[A-Z0-9]+")
 _PIECE = re.compile(r"&\w+;|<[^<>]*>|.", re.DOTALL)
 
 
+#: Escapes text, so that Slack finds no mentions, links or entities in it.
+escape = partial(html.escape, quote=False)
+
+
 class Message(NamedTuple):
     """A Slack message.
 
@@ -47,11 +53,6 @@ class Message(NamedTuple):
 
     text: str
     blocks: Sequence[Block] = ()
-
-
-def escape(text: str) -> str:
-    """Escape text, so that Slack finds no mentions, links or entities in it."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def one_line(text: str, limit: int) -> str:

@@ -168,7 +168,6 @@ def card(
 ) -> Message:
     """Return a request's card, which has buttons while the request is pending.
 
-    :param votes: all votes on the request
     :param approvers: the ids of Slack users and user groups to mention while it is pending
     :param draft: whether to omit the buttons
     """
@@ -242,11 +241,7 @@ def cancel_button(request: Request) -> Block:
 def reminder(
     request: Request, votes: Sequence[Vote] = (), *, link: str, approvers: Sequence[str] = ()
 ) -> Message:
-    """Return the reminder to the approvers of a pending request.
-
-    :param link: the URL of the card
-    :param approvers: the ids of Slack users and user groups to mention
-    """
+    """Return the reminder to the approvers of a pending request."""
     return message(
         [
             mentions(approvers),

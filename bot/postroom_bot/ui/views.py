@@ -248,10 +248,7 @@ def read_password_confirm(private_metadata: str) -> tuple[str, str | None]:
 
 
 def password_shown(mailbox: str, password: str, mail_host: str) -> View:
-    """Return the view that shows a new password. No other view contains one.
-
-    :param mail_host: the host name of the IMAP and SMTP server
-    """
+    """Return the view that shows a new password. No other view contains one."""
     return modal(
         "password_shown",
         PASSWORD_TITLE,
@@ -322,7 +319,6 @@ def home_tab(
     """Return a person's Home tab.
 
     :param aliases: the aliases of their mailbox; None if the mail service did not respond
-    :param requests: their open requests
     :param approvals: the pending requests that they may approve
     """
     title = header("My mail")

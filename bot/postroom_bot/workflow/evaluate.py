@@ -54,7 +54,7 @@ def evaluate(leased: LeasedRequest) -> None:
     if leased.now >= request.created_at + times.expire_after:
         leased.transition(State.FAILED, result=Reason("request.not_evaluated"))
         return
-    person = deps.people.person(request.requester, deps.workspace.team, fresh=True)
+    person = deps.people.person(request.requester, fresh=True)
     change = with_own_mailbox(request.change, person)
     decision = current_decision(deps, person, change, new=(request.created_at, request.id))
     leased.renew()
@@ -138,7 +138,7 @@ def owner_user_of(deps: Dependencies, person: Person, change: Change) -> str | N
     mailbox = affected_mailbox(person, change)
     if mailbox is None or mailbox == person.mailbox:
         return person.user if mailbox else None
-    owner = deps.people.owner_of(mailbox, deps.workspace.team)
+    owner = deps.people.owner_of(mailbox)
     return owner.user if owner else None
 
 
@@ -211,7 +211,6 @@ def _nothing_to_do(change: Change) -> Reason:
 def recheck(leased: LeasedRequest, approvals: Sequence[Vote]) -> Reason | None:
     """Return the reason why a request must not continue, or None.
 
-    :param approvals: the counted approvals
     :raises SlackUnavailable: if Slack does not respond
     :raises Unavailable: if the mail service does not respond
     """
@@ -221,11 +220,10 @@ def recheck(leased: LeasedRequest, approvals: Sequence[Vote]) -> Reason | None:
     if request.origin == END_OF_CHANGE and request.change.action.removes:
         # The removal was approved together with the alias or the forwarder.
         return None
-    team = deps.workspace.team
-    requester = deps.people.person(request.requester, team, fresh=True)
+    requester = deps.people.person(request.requester, fresh=True)
     if requester.obstacle or requester.mailbox != request.requester_mailbox:
         return Reason("request.requester_changed")
-    voters = [deps.people.person(one.voter, team, fresh=True) for one in approvals]
+    voters = [deps.people.person(one.voter, fresh=True) for one in approvals]
     mailboxes = [voter.mailbox for voter in voters if voter.mailbox]
     still = [
         groups_of(request, voter)

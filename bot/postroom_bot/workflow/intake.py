@@ -48,7 +48,6 @@ class DayOver(UserError):
 class Intake:
     """A thread-safe service that saves requests, votes and cancellations.
 
-    :param wake: a function to call when the worker has something to do
     :param zone: the time zone in which the last day of an alias or a forwarder ends
     """
 

@@ -28,10 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 class LeasedRequest:
-    """A request and its lease, used by one thread, and the ExecutionContext of executors.
-
-    :param request: the leased request
-    """
+    """A request and its lease, used by one thread, and the ExecutionContext of executors."""
 
     def __init__(self, deps: Dependencies, request: Request) -> None:
         self.deps = deps
@@ -73,10 +70,7 @@ class LeasedRequest:
             raise LeaseLost(self.request.id)
 
     def update(self, also_write: Write | None = None, **changes: Any) -> None:
-        """Write fields other than the state.
-
-        :param also_write: a function to run in the same transaction
-        """
+        """Write fields other than the state. `also_write` runs in the same transaction."""
 
         def work(c: Connection) -> Request:
             changed = requests.save(c, self.request, **changes)
@@ -95,13 +89,11 @@ class LeasedRequest:
         also_write: Write | None = None,
         **changes: Any,
     ) -> None:
-        """Change the state and write the audit row, in one transaction.
+        """Change the state and other fields, and write the audit row, in one transaction.
 
         A transition to any state except EXECUTING releases the mailbox's lock.
 
         :param data: data for the audit, in addition to the result
-        :param also_write: a function to run in the same transaction
-        :param changes: new values for other fields
         """
 
         def work(c: Connection) -> Request:
@@ -152,7 +144,6 @@ class LeasedRequest:
     def report_rejected(self, where: str, rejection: SlackRejected, remedy: str = "") -> None:
         """Log and count a message that Slack rejected and that is not sent again.
 
-        :param where: the kind of message, such as ``card``
         :param remedy: a sentence with the remedy for the operator
         """
         self.deps.metrics.errors_total.labels(where).inc()

@@ -46,7 +46,7 @@ class Lookups:
         :param mailbox: the mailbox; None for the person's own
         """
         with user_error_if_unavailable():
-            person = self._deps.people.caller(user, team, self._deps.workspace)
+            person = self._deps.people.caller(user, team)
             wanted = mailbox or person.mailbox
             if wanted is None:
                 raise UserError(person.mailbox_obstacle or "mailbox.unknown")
@@ -61,7 +61,7 @@ class Lookups:
     def forwarders(self, user: str, team: str) -> list[Forward]:
         """Return all forwarders for an approver, or else only those to the person's own mailbox."""
         with user_error_if_unavailable():
-            person = self._deps.people.caller(user, team, self._deps.workspace)
+            person = self._deps.people.caller(user, team)
             with self._deps.in_turn():
                 found = self._deps.mail.forwarders()
         if is_approver(self._deps.policy(), person):
@@ -71,6 +71,6 @@ class Lookups:
     def dns(self, user: str, team: str, domain: str) -> DnsRecords:
         """Return the DNS records to publish for a domain. Anyone may see these public records."""
         with user_error_if_unavailable():
-            self._deps.people.caller(user, team, self._deps.workspace)
+            self._deps.people.caller(user, team)
             with self._deps.in_turn():
                 return self._deps.mail.dns(domain)

@@ -44,11 +44,13 @@ def notify(leased: LeasedRequest) -> None:
             )
         if state is State.DONE:
             _send_once(leased, f"{state}-audit", lambda: _notify_auditors(leased, votes))
-    if leased.request.state is State.PENDING:
+    state = leased.request.state
+    if state is State.PENDING:
         _remind(leased, votes)
-    elif leased.request.state is State.DONE:
+    elif state is not State.NEW:
+        refuse_late_votes(leased)
+    if state is State.DONE:
         _announce_end(leased)
-    refuse_late_votes(leased)
 
 
 def notify_blocked(leased: LeasedRequest) -> None:
@@ -147,7 +149,7 @@ def _notify_owner(leased: LeasedRequest, votes: list[Vote]) -> None:
     deps, request, change = leased.deps, leased.request, leased.request.change
     is_password = change.action is Action.PASSWORD
     mailbox = change.target if is_password else change.mailbox
-    owner = deps.people.owner_of(mailbox, deps.workspace.team) if mailbox else None
+    owner = deps.people.owner_of(mailbox) if mailbox else None
     if owner is None:
         return
     if is_password and request.state is State.APPROVED:

@@ -90,7 +90,7 @@ class Passwords:
         """
         deps = self._deps
         with user_error_if_unavailable(), deps.in_turn():
-            person = deps.people.caller(user, team, deps.workspace, fresh=True)
+            person = deps.people.caller(user, team, fresh=True)
             if request_id is not None:
                 found = deps.database.read(lambda c: requests.get(c, request_id))
                 return self._require_approved(found, person).change.target
@@ -120,7 +120,7 @@ class Passwords:
         try:
             with user_error_if_unavailable():
                 with self._deps.in_turn():
-                    person = self._deps.people.caller(user, team, self._deps.workspace, fresh=True)
+                    person = self._deps.people.caller(user, team, fresh=True)
                     if person.mailbox != mailbox:
                         raise Forbidden("password.not_yours")
                     if request_id is None:
@@ -183,7 +183,7 @@ class Passwords:
                 c,
                 change=change,
                 requester=user,
-                team=person.team,
+                team=deps.workspace.team,
                 at=at,
                 lease_holder=holder,
                 lease_until=at + deps.lease,
@@ -193,7 +193,7 @@ class Passwords:
             request = requests.transition(
                 c, new, State.APPROVED, at=at, execute_by=execute_by, **changes
             )
-            asked = {"change": change.as_dict(), "team": person.team}
+            asked = {"change": change.as_dict(), "team": deps.workspace.team}
             audit.append(c, "request.new", at, user, new.id, asked)
             allowed = {"rule": decision.rule, "digest": request.digest}
             audit.append(c, "request.approved", at, audit.BOT, new.id, allowed)

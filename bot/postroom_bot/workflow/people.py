@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from postroom_bot.backends.slack_api import SlackApi
 from postroom_bot.domain import Person, Reason, Workspace
 from postroom_bot.errors import Forbidden, SlackRejected
-from postroom_bot.policy.identity import email_of, name_of, obstacle_of, own_mailbox
+from postroom_bot.policy.identity import email_of, obstacle_of, own_mailbox
 from postroom_bot.policy.model import EVERYONE, Policy
 from postroom_bot.store import slack_records
 from postroom_common.database import Database
@@ -42,9 +42,6 @@ class People:
 
     All methods may raise SlackUnavailable, or SlackRejected if Slack rejects the bot itself, for
     example because of a missing scope.
-
-    :param clock: a function that returns the current time in UTC
-    :param policy: a function that returns the policy in force
     """
 
     def __init__(
@@ -53,32 +50,33 @@ class People:
         database: Database,
         clock: Callable[[], datetime],
         policy: Callable[[], Policy],
+        workspace: Workspace,
     ) -> None:
         self._slack_api = slack_api
         self._database = database
         self._clock = clock
         self._policy = policy
+        self._workspace = workspace
         #: Cached answers and their times, keyed by the id of the user or user group.
         self._answers: dict[str, tuple[datetime, Any]] = {}
         self._decision = threading.local()
         #: When each unknown user group was last logged.
         self._logged_at: dict[str, datetime] = {}
 
-    def person(self, user: str, team: str, *, fresh: bool = False) -> Person:
-        """Return the person with this Slack user id.
+    def person(self, user: str, *, fresh: bool = False) -> Person:
+        """Return the person with this Slack user id. Members of other workspaces can't use the bot.
 
-        :param team: the id of the bot's workspace; members of other workspaces can't use the bot
         :param fresh: whether to bypass the cache, whose answers may be a minute old
         """
         try:
             profile = self._ask(user, self._slack_api.profile, fresh=fresh)
         except SlackRejected as rejection:
             if rejection.code in _NOT_SHOWN:
-                return Person(user, team, user, obstacle=Reason("person.hidden"))
+                return Person(user, obstacle=Reason("person.hidden"))
             raise
-        policy, name = self._policy(), name_of(profile)
-        if obstacle := obstacle_of(profile, team):
-            return Person(user, team, name, obstacle=obstacle)
+        policy = self._policy()
+        if obstacle := obstacle_of(profile, self._workspace.team):
+            return Person(user, obstacle=obstacle)
         now, email, changed_at = self._clock(), email_of(profile), None
         if email and policy.identity.slack_email is not None:
             known = self._database.read(lambda c: slack_records.last_email(c, user))
@@ -87,43 +85,38 @@ class People:
             else:
                 record = partial(slack_records.record_email, user=user, email=email, at=now)
                 changed_at = self._database.write(record)
-        mailbox = own_mailbox(policy, profile, changed_at, now)
+        mailbox, mailbox_obstacle = own_mailbox(policy, profile, changed_at, now)
         found = self._groups(policy, user, fresh=fresh)
         # If a group's members are unknown, a rule that denies them something can't be enforced.
         groups, unknown = (frozenset(), found) if isinstance(found, Reason) else (found, None)
         return Person(
             user=user,
-            team=team,
-            name=name,
-            mailbox=mailbox.address,
+            mailbox=mailbox,
             groups=groups,
             obstacle=unknown,
-            mailbox_obstacle=mailbox.obstacle,
+            mailbox_obstacle=mailbox_obstacle,
         )
 
-    def caller(self, user: str, team: str, workspace: Workspace, *, fresh: bool = False) -> Person:
+    def caller(self, user: str, team: str, *, fresh: bool = False) -> Person:
         """Return the person who is using the bot.
 
-        :param fresh: see `person`
+        :param team: the team that the interaction names; in an organization, it may be another one
         :raises Forbidden: the person may not use the bot
         """
-        if not workspace.has(team):
+        if not self._workspace.has(team):
             raise Forbidden("person.elsewhere")
-        person = self.person(user, workspace.team, fresh=fresh)
+        person = self.person(user, fresh=fresh)
         if person.obstacle:
             raise Forbidden(person.obstacle)
         return person
 
-    def owner_of(self, mailbox: str, team: str) -> Person | None:
-        """Return the person who owns a mailbox, or None if the owner is unknown.
-
-        :param team: see ``person``
-        """
+    def owner_of(self, mailbox: str) -> Person | None:
+        """Return the person who owns a mailbox, or None if the owner is unknown."""
         identity = self._policy().identity
         user = next((user for user, pin in identity.pinned.items() if pin == mailbox), None)
         if user is None and identity.slack_email is not None:
             user = self._slack_api.find_by_email(mailbox)
-        person = self.person(user, team) if user else None
+        person = self.person(user) if user else None
         return person if person and person.mailbox == mailbox else None
 
     @contextmanager

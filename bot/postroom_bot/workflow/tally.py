@@ -30,17 +30,15 @@ def tally(leased: LeasedRequest) -> None:
 
 
 def refuse_late_votes(leased: LeasedRequest) -> None:
-    """Refuse cast votes that were not tallied before the request was decided or cancelled.
+    """Refuse the cast votes on a decided or cancelled request that were not tallied in time.
 
     :raises SlackUnavailable: if Slack does not respond
     """
-    request = leased.request
-    if request.state not in (State.NEW, State.PENDING):
-        params = {"request": request.id, "state": str(request.state)}
-        for vote in leased.votes():
-            if vote.state is VoteState.CAST:
-                leased.renew()
-                _refuse(leased, vote, Reason("request.not_pending", params))
+    params = {"request": leased.request.id, "state": str(leased.request.state)}
+    for vote in leased.votes():
+        if vote.state is VoteState.CAST:
+            leased.renew()
+            _refuse(leased, vote, Reason("request.not_pending", params))
 
 
 def _tally_one(leased: LeasedRequest, vote: Vote) -> None:
@@ -48,7 +46,7 @@ def _tally_one(leased: LeasedRequest, vote: Vote) -> None:
     if request.computed_digest() != request.digest:
         leased.transition(State.REFUSED, result=Reason("request.edited"))
         return
-    voter = deps.people.person(vote.voter, deps.workspace.team, fresh=True)
+    voter = deps.people.person(vote.voter, fresh=True)
     groups, approvals = groups_of(request, voter), leased.approvals()
     if why := _why_not_counted(request, vote, voter, approvals):
         _refuse(leased, vote, why)

@@ -39,10 +39,7 @@ _log = logging.getLogger(__name__)
 
 
 class Worker:
-    """Processes due requests.
-
-    :param threads: how many requests to process in parallel
-    """
+    """Processes due requests."""
 
     def __init__(self, deps: Dependencies, threads: int = 4) -> None:
         self._deps = deps

@@ -33,7 +33,7 @@ from postroom_bot.backends.mail_service import Mail
 from postroom_bot.backends.slack_api import SlackApi, web_client
 from postroom_bot.domain import Action, Change, Request, State
 from postroom_bot.store import ledger
-from postroom_bot.ui import lists
+from postroom_bot.ui import messages
 from postroom_bot.workflow.people import People
 from postroom_common.database import Database
 
@@ -62,7 +62,7 @@ class Lives:
         """Empty the bot's caches, as a restart does."""
         deps, slack = self.office.deps, self.office.slack
         slack_api = SlackApi(web_client(slack.bot_token, base_url=slack.base_url))
-        people = People(slack_api, deps.database, deps.clock, deps.policy)
+        people = People(slack_api, deps.database, deps.clock, deps.policy, deps.workspace)
         self.office.deps = self.office.with_(slack_api=slack_api, people=people)
 
     def alias(self) -> Request:
@@ -245,7 +245,7 @@ def _refused(lives: Lives, status: int) -> Request:
 def _status(lives: Lives, request: Request) -> str:
     """Return the output of the `status` command."""
     office = lives.office
-    return lists.request_list(office.lookups.status(request.requester, request.id)).text
+    return messages.request_list(office.lookups.status(request.requester, request.id)).text
 
 
 def _direct(lives: Lives, request: Request) -> list[str]:

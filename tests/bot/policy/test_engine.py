@@ -26,8 +26,8 @@ from postroom_bot.ui.reason_texts import plain_reason_text
 
 OURS = frozenset({"example.com", "example.org"})
 FACTS = Facts(own_domains=OURS)
-ALICE = Person("U0000000A", "T1", "Alice", "alice@example.com", frozenset({"everyone"}))
-ADMIN = Person("U00000001", "T1", "Ann", "ann@example.com", frozenset({"everyone", "admins"}))
+ALICE = Person("U0000000A", "alice@example.com", frozenset({"everyone"}))
+ADMIN = Person("U00000001", "ann@example.com", frozenset({"everyone", "admins"}))
 AUTOMATIC = {"automatic": True}
 ALL_AUTOMATIC = ({"name": "all", **AUTOMATIC}, {"name": "b", "reserved": True, **AUTOMATIC})
 
@@ -298,8 +298,6 @@ rules = st.lists(st.builds(lambda a, b: {**a, **b}, conditions, effects), min_si
 people = st.builds(
     Person,
     user=st.just("U1"),
-    team=st.just("T1"),
-    name=st.just("Alice"),
     mailbox=st.none() | st.sampled_from(["alice@example.com", "admin@example.com"]),
     groups=groups.map(lambda names: frozenset({"everyone", *names})),
 )

@@ -30,7 +30,7 @@ ALICE, BOB, CAROL = "U0ALICE", "U0BOB", "U0CAROL"
 CARD = MessageRef("C0CARDS", "1.000001")
 MAILBOX, ADDRESS = "alice@example.com", "sales@example.com"
 PASSWORD = Change(Action.PASSWORD, "bob@example.com")
-PERSON = Person(ALICE, "T0HOME", "Alice", mailbox=MAILBOX)
+PERSON = Person(ALICE, mailbox=MAILBOX)
 
 #: Markup that no input may add to the bot's messages.
 CALLS = ("<!here", "<!channel", "<!everyone", "<!subteam", "<@U0EVIL", "<https://evil")

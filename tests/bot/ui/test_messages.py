@@ -51,7 +51,7 @@ def test_hostile_requests_are_shown_as_text() -> None:
         check(messages.alias_list(text, [text]))
         check(messages.forward_list([(text, [text, text])]))
         check(messages.dns_records(text, [record(text, text, priority=1)]))
-        person = replace(PERSON, mailbox=text, name=text)
+        person = replace(PERSON, mailbox=text)
         check(home_tab(person, [text], [made], [made]))
         check(home_tab(replace(PERSON, obstacle=samples.legacy(text)), None, [made], []))
         check(

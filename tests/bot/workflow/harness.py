@@ -237,6 +237,8 @@ def open_harness(
     policies = [load(path)]
     slack_api = SlackApi(web_client(slack.bot_token, base_url=slack.base_url))
 
+    workspace = Workspace(slack.world.team, app=slack.world.app)
+
     def policy() -> Policy:
         return policies[0]
 
@@ -244,11 +246,11 @@ def open_harness(
         database=database,
         clock=clock,
         policy=policy,
-        people=People(slack_api, database, clock, policy),
+        people=People(slack_api, database, clock, policy, workspace),
         slack_api=slack_api,
         mail=mail,
         executor=mail,
-        workspace=Workspace(slack.world.team, app=slack.world.app),
+        workspace=workspace,
         process_name="test",
         metrics=Metrics(),
         lease=timedelta(seconds=120),

@@ -35,8 +35,8 @@ def _account(**changes: Any) -> Disturbance:
 def _buried(office: Harness, _: Request) -> None:
     at = office.clock()
     until = at + timedelta(days=90)
-    keep_free = ledger.add_tombstone
-    office.deps.database.write(lambda c: keep_free(c, NEW, "erin@example.com", at=at, until=until))
+    reserve = ledger.add_tombstone
+    office.deps.database.write(lambda c: reserve(c, NEW, "erin@example.com", at=at, until=until))
 
 
 def _edited(office: Harness, request: Request) -> None:
