@@ -50,11 +50,6 @@ class Action(StrEnum):
         """Whether the action adds an alias or destinations, which may have a last day."""
         return self in (Action.ALIAS_ADD, Action.FORWARD_ADD)
 
-    @property
-    def removes(self) -> bool:
-        """Whether the action removes an alias or destinations."""
-        return self in (Action.ALIAS_REMOVE, Action.FORWARD_REMOVE)
-
 
 class State(StrEnum):
     """The state of a request.

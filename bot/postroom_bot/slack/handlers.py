@@ -189,6 +189,7 @@ def _register_events(app: App, services: Services) -> None:
 
 def _publish_home(services: Services, user: str) -> None:
     """Update a person's Home tab."""
+    # In an organization, the event may come from a workspace other than the bot's.
     person = services.deps.people.person(user)
     found = services.deps.database.read(lambda c: requests.open_by(c, user))
     waiting = [] if person.obstacle else services.deps.database.read(requests.waiting)
@@ -205,7 +206,6 @@ def _publish_home(services: Services, user: str) -> None:
 
 
 def _register_modals(app: App, services: Services) -> None:
-
     @app.shortcut(views.SHORTCUT_MENU)
     def open_menu(ack: Answer, body: Body) -> None:
         ack()

@@ -1,3 +1,3 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The user interface: the parser, modals, Home tab and all texts. This package does no I/O."""
+"""The user interface: the parser, the views and all texts. This package does no I/O."""

@@ -102,19 +102,21 @@ def current_decision(
         found = deps.mail.aliases(change.mailbox)
         # An earlier attempt may have added the requested alias.
         alias_count = None if found is None else len(set(found) - {change.target})
+    open_requests, requests_today = 0, 0
+    if new is not None:
+        open_requests, requests_today = deps.database.read(
+            lambda c: requests.usage(c, person.user, since=new[0] - DAY, before=new)
+        )
     facts = Facts(
         own_domains=deps.mail.domains(),
+        open_requests=open_requests,
+        requests_today=requests_today,
         alias_count=alias_count,
         tombstone_owner=deps.database.read(
             lambda c: ledger.tombstone_owner(c, change.target, now=deps.clock())
         ),
         mailbox_owner_user=owner_user_of(deps, person, change),
     )
-    if new is not None:
-        open_requests, today = deps.database.read(
-            lambda c: requests.usage(c, person.user, since=new[0] - DAY, before=new)
-        )
-        facts = replace(facts, open_requests=open_requests, requests_today=today)
     return decide(deps.policy(), person, change, facts)
 
 
@@ -217,7 +219,8 @@ def recheck(leased: LeasedRequest, approvals: Sequence[Vote]) -> Reason | None:
     deps, request = leased.deps, leased.request
     if request.computed_digest() != request.digest:
         return Reason("request.edited")
-    if request.origin == END_OF_CHANGE and request.change.action.removes:
+    removals = (Action.ALIAS_REMOVE, Action.FORWARD_REMOVE)
+    if request.origin == END_OF_CHANGE and request.change.action in removals:
         # The removal was approved together with the alias or the forwarder.
         return None
     requester = deps.people.person(request.requester, fresh=True)
