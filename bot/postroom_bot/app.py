@@ -112,7 +112,8 @@ def _dependencies(settings: Settings, policies: PolicyReloader, closing: ExitSta
     slack_api = slack_api_of(settings)
     mail = mail_of(settings, closing)
     clock = partial(datetime.now, UTC)
-    stopping, workspace = Event(), workspace_of(slack_api, settings)
+    stopping = Event()
+    workspace = workspace_of(slack_api, settings)
     return Dependencies(
         database=database,
         clock=clock,

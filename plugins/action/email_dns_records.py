@@ -7,7 +7,7 @@ from __future__ import annotations
 from ansible.utils.display import Display
 
 # This import loads dnspython once, because Ansible imports this file before it forks its workers.
-from ..module_utils import _dns_verify_publish  # noqa: F401
+from ..module_utils import _dns_verify_publish  # noqa: F401 # pylint: disable=unused-import
 from ..module_utils._api.client.client import Client
 from ..module_utils._module import Outcome, Params
 from ..modules import email_dns_records

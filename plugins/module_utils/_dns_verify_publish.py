@@ -88,9 +88,9 @@ class DnsTask:
         :raises NotPublished: if the wait timed out
         """
         if not required.records:
-            none = {"verified": False, "stage": "unknown", "advice": []}
-            none = none if self._state == "verified" else {"changes": []}
-            return outcome._replace(values={**outcome.values, "current": [], **none})
+            verified = {"verified": False, "stage": "unknown", "advice": []}
+            empty = verified if self._state == "verified" else {"changes": []}
+            return outcome._replace(values={**outcome.values, "current": [], **empty})
         if self._key is not None:
             outcome = self._publish(required, self._key, outcome, seconds, dry_run=check_mode)
         # Check mode publishes nothing, so there is nothing to wait for.

@@ -11,6 +11,7 @@ from typing import Any
 
 from ._api.client.client import Client
 from ._api.models import Principal
+from ._api.names import Name
 from ._api.tenant.converge_object import converge_object
 from ._api.tenant.declared import Declared, Passwords
 from ._api.tenant.plan import Probe, as_diff
@@ -38,10 +39,12 @@ def ensure_object(
 
 def _respelled(principal: Principal, declared: Declared) -> Principal:
     """Return a principal with its names spelled as declared, because a service may change case."""
-    names = {declared.name: declared.name}
+    names: dict[Name, Name] = {}
     lists: dict[str, Any] = {}
-    for key in ("aliases", "members"):
+    # The declared name comes last, so that its spelling takes precedence.
+    for key in ("members", "aliases"):
         names |= {name: name for name in getattr(declared, key, None) or ()}
+    names[declared.name] = declared.name
     for key in ("aliases", "members"):
         if hasattr(principal, key):
             lists[key] = frozenset(names.get(name, name) for name in getattr(principal, key))

@@ -300,7 +300,7 @@ ARGUMENT_SPEC: dict[str, Any] = {
 def ensure_records(client: Client, params: Params, *, check_mode: bool, **watch: Any) -> Outcome:
     """Retrieve, verify, publish or withdraw the records.
 
-    :param watch: the functions ``report`` and ``sleep``, with which to report progress and to wait
+    :param watch: the functions ``report`` and ``sleep``, which report progress and wait
     """
     end = client.now() + client.timeout
     if params["state"] == "retrieved":

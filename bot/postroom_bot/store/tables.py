@@ -217,6 +217,7 @@ slack_email = Table(
     Column("changed_at", Moment),
 )
 
+# The table keeps the name that it had in the first release.
 tombstone = Table(
     "reservation",
     metadata,

@@ -103,6 +103,14 @@ def test_check_mode_predicts_the_run_and_a_second_is_empty(case: str, serve: Ser
         assert [line.split()[0] for line in server.lines[sent:]] == ["GET"] * (1 + is_probed)
 
 
+def test_the_name_is_returned_as_declared(serve: Serve) -> None:
+    """A mailbox's name is returned in its declared spelling, even if an alias is its lower case."""
+    server = serve(service_of(domain("example.com"), mailbox("alice@example.com")))
+    given = {"name": "Alice@Example.com", "aliases": ["alice@example.com", "Sales@example.com"]}
+    shown = run(server, "mailbox", given)["mailbox"]
+    assert (shown["name"], shown["aliases"]) == ("Alice@Example.com", ["Sales@example.com"])
+
+
 @pytest.mark.parametrize(
     "arguments", [{}, {"name": "alice@example.com"}, {"domain": "example.com"}]
 )

@@ -151,7 +151,7 @@ def test_passwords_are_sent_again_or_unknown(serve: Serve, connect: Connect) -> 
     bodies = [request.json for request in server.requests if request.method == "PATCH"]
     assert bodies == [{"secrets": list(PASSWORDS)}] * 2
     service.disturb("PATCH", problem(500), effect=True)
-    with pytest.raises(errors.ServerFailed, match="not known"):
+    with pytest.raises(errors.ServerFailed, match="password was replaced"):
         connect(serve(service)).edit(ALICE, Edit(), PASSWORDS)
 
 
