@@ -35,7 +35,7 @@ from postroom_bot.ops.online_checks import OnlineChecks, problems
 from postroom_bot.ops.web_server import Health, HealthApp, WebServer
 from postroom_bot.policy.loader import PolicyReloader
 from postroom_bot.slack import bolt_app
-from postroom_bot.slack.interactions import Services
+from postroom_bot.slack.handlers import Services
 from postroom_bot.slack.transports import THREADS, Transport, transport_of
 from postroom_bot.store.tables import SCHEMA
 from postroom_bot.workflow.dependencies import Dependencies
@@ -113,6 +113,7 @@ def _dependencies(settings: Settings, policies: PolicyReloader, closing: ExitSta
     mail = mail_of(settings, closing)
     clock = partial(datetime.now, UTC)
     stopping = Event()
+    executor = _executor_of(settings, mail, stopping.wait)
     workspace = workspace_of(slack_api, settings)
     return Dependencies(
         database=database,
@@ -121,7 +122,7 @@ def _dependencies(settings: Settings, policies: PolicyReloader, closing: ExitSta
         people=People(slack_api, database, clock, policies.current, workspace),
         slack_api=slack_api,
         mail=mail,
-        executor=_executor_of(settings, mail, stopping.wait),
+        executor=executor,
         workspace=workspace,
         process_name=f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}",
         metrics=Metrics(),

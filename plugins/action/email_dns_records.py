@@ -18,5 +18,10 @@ class ActionModule(InProcessAction):
     argument_spec = email_dns_records.ARGUMENT_SPEC
 
     def ensure(self, client: Client, params: Params, *, check_mode: bool) -> Outcome:
-        watch = {"report": Display().display, "sleep": sleep_unless_orphaned}
-        return email_dns_records.ensure_records(client, params, check_mode=check_mode, **watch)
+        return email_dns_records.ensure_records(
+            client,
+            params,
+            check_mode=check_mode,
+            report=Display().display,
+            sleep=sleep_unless_orphaned,
+        )

@@ -10,7 +10,7 @@ This module imports dnspython, which is not needed to retrieve records.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ._api.dns import messages
@@ -78,13 +78,15 @@ class DnsTask:
         *,
         seconds: float,
         check_mode: bool,
-        **watch: Any,
+        report: Callable[[str], object],
+        sleep: Callable[[float], object],
     ) -> Outcome:
         """Verify, publish or withdraw the records.
 
         :param outcome: the return values for the records that the service requires
         :param seconds: the timeout for publishing and withdrawing
-        :param watch: ``report`` and ``sleep`` of Waiting
+        :param report: see Waiting
+        :param sleep: see Waiting
         :raises NotPublished: if the wait timed out
         """
         if not required.records:
@@ -96,8 +98,12 @@ class DnsTask:
         # Check mode publishes nothing, so there is nothing to wait for.
         waiting = None
         if self._wait_seconds is not None and not check_mode:
-            accept_conflicts = self._accept_conflicts
-            waiting = Waiting(self._wait_seconds, accept_conflicts=accept_conflicts, **watch)
+            waiting = Waiting(
+                self._wait_seconds,
+                report=report,
+                sleep=sleep,
+                accept_conflicts=self._accept_conflicts,
+            )
         if self._state == "verified" or (self._state == "present" and waiting is not None):
             return self._verify(required, outcome, waiting)
         return outcome

@@ -259,12 +259,14 @@ failure:
   contains:
     code: {description: "Stable identifier for conditions, such as V(unauthorized).", returned: always, type: str}
     kind: {description: "Class of the error, such as V(Unauthorized).", returned: always, type: str}
-    status: {description: HTTP status; null without a response., returned: when a request failed, type: int}
+    status: {description: HTTP status of the response; null if none arrived., returned: when a request failed, type: int}
     method: {description: HTTP method., returned: when a request failed, type: str}
     path: {description: Path of the request., returned: when a request failed, type: str}
     detail: {description: "The service's message, without secrets.", returned: when a request failed, type: str}
 """
 
+import time
+from collections.abc import Callable
 from typing import Any
 
 from ..module_utils._api.client.client import Client
@@ -297,10 +299,18 @@ ARGUMENT_SPEC: dict[str, Any] = {
 }
 
 
-def ensure_records(client: Client, params: Params, *, check_mode: bool, **watch: Any) -> Outcome:
+def ensure_records(
+    client: Client,
+    params: Params,
+    *,
+    check_mode: bool,
+    report: Callable[[str], object] = lambda _text: None,
+    sleep: Callable[[float], object] = time.sleep,
+) -> Outcome:
     """Retrieve, verify, publish or withdraw the records.
 
-    :param watch: the functions ``report`` and ``sleep``, which report progress and wait
+    :param report: a function that shows the progress of a wait
+    :param sleep: a function that waits for a number of seconds
     """
     end = client.now() + client.timeout
     if params["state"] == "retrieved":
@@ -312,13 +322,15 @@ def ensure_records(client: Client, params: Params, *, check_mode: bool, **watch:
     task = DnsTask(params)
     required, outcome = _retrieve(client, params, check_mode=check_mode)
     seconds = end - client.now()
-    return task.run(required, outcome, seconds=seconds, check_mode=check_mode, **watch)
+    return task.run(
+        required, outcome, seconds=seconds, check_mode=check_mode, report=report, sleep=sleep
+    )
 
 
 def _retrieve(
     client: Client, params: Params, *, check_mode: bool
 ) -> tuple[RequiredRecords, Outcome]:
-    """Retrieve a domain's records, which are empty if it is not registered and need not be."""
+    """Return a domain's records, or none if the task allows an unregistered domain."""
     domain = parse_domain(params["domain"], "domain")
     ttl = notations.checked_ttl(params["ttl"])
     state = params["state"]

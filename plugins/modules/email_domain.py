@@ -58,7 +58,8 @@ domain:
   contains:
     name: {description: Name of the domain., returned: always, type: str}
 changes:
-  description: The changes in order. In check mode, the planned changes. After a failure, those made before it.
+  description: The changes in order. In check mode, these are the planned changes; after a failure, they
+    are the changes made before the failure.
   returned: success or failure
   type: list
   elements: dict
@@ -67,7 +68,7 @@ changes:
     kind: {description: "V(domain), V(mailbox) or V(forwarder).", returned: always, type: str}
     name: {description: Name of the object., returned: always, type: str}
     reason: {description: Reasons for the change., returned: always, type: str}
-    code: {description: "Code of the first reason, such as V(add_alias).", returned: always, type: str}
+    code: {description: "Code of the first reason, such as V(missing).", returned: always, type: str}
 failure:
   description: Details of the failure.
   returned: failure
@@ -75,7 +76,7 @@ failure:
   contains:
     code: {description: "Stable identifier for conditions, such as V(unauthorized).", returned: always, type: str}
     kind: {description: "Class of the error, such as V(Unauthorized).", returned: always, type: str}
-    status: {description: HTTP status; null without a response., returned: when a request failed, type: int}
+    status: {description: HTTP status of the response; null if none arrived., returned: when a request failed, type: int}
     method: {description: HTTP method., returned: when a request failed, type: str}
     path: {description: Path of the request., returned: when a request failed, type: str}
     detail: {description: "The service's message, without secrets.", returned: when a request failed, type: str}

@@ -76,7 +76,8 @@ forwarder:
     members: {description: Recipients., returned: always, type: list, elements: str}
     aliases: {description: Additional addresses., returned: always, type: list, elements: str}
 changes:
-  description: The changes in order. In check mode, the planned changes. After a failure, those made before it.
+  description: The changes in order. In check mode, these are the planned changes; after a failure, they
+    are the changes made before the failure.
   returned: success or failure
   type: list
   elements: dict
@@ -93,7 +94,7 @@ failure:
   contains:
     code: {description: "Stable identifier for conditions, such as V(unauthorized).", returned: always, type: str}
     kind: {description: "Class of the error, such as V(Unauthorized).", returned: always, type: str}
-    status: {description: HTTP status; null without a response., returned: when a request failed, type: int}
+    status: {description: HTTP status of the response; null if none arrived., returned: when a request failed, type: int}
     method: {description: HTTP method., returned: when a request failed, type: str}
     path: {description: Path of the request., returned: when a request failed, type: str}
     detail: {description: "The service's message, without secrets.", returned: when a request failed, type: str}

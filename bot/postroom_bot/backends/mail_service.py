@@ -111,7 +111,7 @@ class Mail:
         :raises Rejected: if the change can't be made
         :raises ValueError: if the change is a new password, which requires `set_password`
         """
-        return self._make(change, notes or {})
+        return self._plan_and_apply(change, notes or {})
 
     def execute(self, request: Request, context: ExecutionContext) -> Outcome:
         """Make the requested change.
@@ -119,13 +119,13 @@ class Mail:
         :raises Rejected: if the change can't be made
         :raises ValueError: if the request is for a password, which requires `set_password`
         """
-        return self._make(request.change, request.notes, context)
+        return self._plan_and_apply(request.change, request.notes, context)
 
-    def _make(
+    def _plan_and_apply(
         self, change: Change, notes: Mapping[str, Any], context: ExecutionContext | None = None
     ) -> Outcome:
-        """Make a change, or only plan it if there is no context."""
-        with self._asking(change.target):
+        """Plan a change, and make it if a context is given."""
+        with self._translating_errors(change.target):
             client = self._client()
             tenant = TenantState(client)
             name, plan = plan_change(tenant, change)
@@ -155,14 +155,14 @@ class Mail:
 
         :raises Rejected: if the mailbox does not exist
         """
-        with self._asking(mailbox):
+        with self._translating_errors(mailbox):
             client = self._client()
             name = parse_address(mailbox)
             apply_changes(client, _checked(plan_password(TenantState(client), name, password)))
 
     def aliases(self, mailbox: str) -> list[str] | None:
         """Return the aliases of a mailbox, sorted, or None if the mailbox does not exist."""
-        with self._asking(mailbox):
+        with self._translating_errors(mailbox):
             found = self._client().find(parse_address(mailbox))
         return _keys(found.aliases) if isinstance(found, Mailbox) else None
 
@@ -182,7 +182,7 @@ class Mail:
         """Return the tenant's domains, which are cached for a minute."""
         domains, until = self._domains
         if self._clock() >= until:
-            with self._asking("the list"):
+            with self._translating_errors("the list"):
                 found = self._client().list_principals("domain")
             domains = frozenset(each.name.key for each in found)
             self._domains = domains, self._clock() + _DOMAINS_TTL
@@ -193,7 +193,7 @@ class Mail:
 
         :raises Rejected: if the tenant does not have the domain
         """
-        with self._asking(domain):
+        with self._translating_errors(domain):
             try:
                 found = self._client().dns_records(parse_domain(domain))
             except errors.NotFound:
@@ -201,7 +201,7 @@ class Mail:
         return DnsRecords(found.domain.key, tuple(as_return_values(found, _RECORD_TTL)))
 
     @contextmanager
-    def _asking(self, subject: str) -> Iterator[None]:
+    def _translating_errors(self, subject: str) -> Iterator[None]:
         """Log the client core's errors, and raise Rejected or Unavailable instead.
 
         The core's messages may name other people's mailboxes, so they appear only in the log.
@@ -230,7 +230,7 @@ class Mail:
         self.last_answer = "ok"
 
     def _individuals(self) -> list[Principal]:
-        with self._asking("the list"):
+        with self._translating_errors("the list"):
             return self._client().list_principals("individual")
 
     def _client(self) -> Client:

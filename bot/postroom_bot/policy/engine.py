@@ -41,8 +41,8 @@ class Facts:
     :param open_requests: the number of the person's other open requests
     :param requests_today: the number of the person's other requests in the last 24 hours
     :param alias_count: the number of aliases that the mailbox has, or None if unknown
-    :param tombstone_owner: the last owner of the removed target (a mailbox, or the target itself if
-        it was a forwarder), or None if there is no tombstone
+    :param tombstone_owner: the mailbox that last had the removed target, or the target itself if it
+        was a forwarder; None without a tombstone
     :param mailbox_owner_user: the Slack user who owns the mailbox, if known
     """
 
@@ -88,17 +88,15 @@ class Step(NamedTuple):
     sentence: str = ""
 
 
-def decide(
-    policy: Policy,
-    person: Person,
-    change: Change,
-    facts: Facts,
-    steps: list[Step] | None = None,
-) -> Decision:
-    """Return the policy's decision on a person's change, without ever raising an exception.
+def decide(policy: Policy, person: Person, change: Change, facts: Facts) -> Decision:
+    """Return the policy's decision on a person's change, without ever raising an exception."""
+    return decide_with_steps(policy, person, change, facts)[0]
 
-    :param steps: a list to which to append the steps, the last of which decided
-    """
+
+def decide_with_steps(
+    policy: Policy, person: Person, change: Change, facts: Facts
+) -> tuple[Decision, list[Step]]:
+    """Return the policy's decision and the steps that led to it, the last of which decided."""
     mailbox = affected_mailbox(person, change)
     target = (mailbox or "") if change.action is Action.PASSWORD else change.target
     local, more = local_of(target), policy.reserved
@@ -113,11 +111,11 @@ def decide(
         sensitive=is_sensitive(local, more.names, more.patterns),
         external=tuple(d for d in change.destinations if domain_of(d) not in facts.own_domains),
     )
-    steps = [] if steps is None else steps
+    steps: list[Step] = []
 
-    def denied(rule: str, reason: Reason) -> Decision:
+    def denied(rule: str, reason: Reason) -> tuple[Decision, list[Step]]:
         steps.append(Step(rule))
-        return Decision(Verdict.DENY, rule, reason, policy_digest=policy.digest)
+        return Decision(Verdict.DENY, rule, reason, policy_digest=policy.digest), steps
 
     for name, about, denial in _controls(policy, case):
         if denial is not None:
@@ -128,7 +126,7 @@ def decide(
             steps.append(Step(rule.name, f"Does not match: {'; '.join(reasons)}."))
             continue
         steps.append(Step(rule.name, "Matches."))
-        return _decision_of_rule(policy, rule, case)
+        return _decision_of_rule(policy, rule, case), steps
     if case.reserved:
         params = {"address": case.target, "approvers": policy.approvers}
         return denied("<reserved>", Reason("address.reserved", params))

@@ -10,20 +10,25 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import SecretStr
 from slack_bolt import App
 
 from postroom_bot.backends.slack_api import ViewRef
-from postroom_bot.domain import Action, ButtonPress, Change, MessageRef, Reason
-from postroom_bot.errors import SlackRejected, SlackUnavailable, UserError
-from postroom_bot.slack.interactions import (
-    EXPECTED,
+from postroom_bot.domain import Action, ButtonPress, Change, Reason
+from postroom_bot.errors import (
+    Forbidden,
+    ReasonError,
+    SlackRejected,
+    SlackUnavailable,
+    UserError,
+)
+from postroom_bot.slack.payloads import (
     Answer,
     Body,
     Interaction,
-    Services,
     interaction_of,
     reply,
     wait_for_display,
@@ -32,14 +37,39 @@ from postroom_bot.store import requests, slack_records
 from postroom_bot.ui import messages, parser, views
 from postroom_bot.ui.markup import Message, View
 from postroom_bot.ui.reason_texts import plain_reason_text, reason_text
-from postroom_bot.workflow.intake import DayOver
-from postroom_bot.workflow.passwords import NeedsApproval, NotShown, PressedTwice
+from postroom_bot.workflow.dependencies import Dependencies
+from postroom_bot.workflow.intake import DayOver, Intake
+from postroom_bot.workflow.lookups import Lookups
+from postroom_bot.workflow.passwords import NeedsApproval, NotShown, Passwords, PressedTwice
 
+#: Errors whose message is shown to the person.
+EXPECTED = (ReasonError, SlackUnavailable, SlackRejected)
 WORKING = "One moment ..."
 #: How many times to try to send Slack a view with a new password, and the pauses in between.
 TRIES = 4
 PAUSE_SECONDS = 1.0
 MAX_PAUSE_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The services that handlers use. All threads share one Services object."""
+
+    deps: Dependencies
+    intake: Intake
+    passwords: Passwords
+    lookups: Lookups
+    mail_host: str
+
+    def error_text(self, interaction: Interaction, action: str, error: Exception) -> str:
+        """Return the text of one of the EXPECTED errors, and record a Forbidden error in the audit.
+
+        :param action: a word for what the person tried to do
+        """
+        reason = error.reason if isinstance(error, ReasonError) else Reason("slack.unavailable")
+        if isinstance(error, Forbidden):
+            self.intake.record_turned_away(interaction.user, interaction.team, action, reason)
+        return reason_text(reason)
 
 
 def register(app: App, services: Services) -> None:
@@ -115,17 +145,19 @@ def _look_up(services: Services, interaction: Interaction, lookup: parser.Lookup
 def _register_buttons(app: App, services: Services) -> None:
     intake = services.intake
 
-    def vote(
-        at: Interaction, request_id: str, card: MessageRef, denial: str | None = None
-    ) -> Reason:
-        approves, why = denial is None, denial or ""
-        press = ButtonPress(at.key, request_id, at.user, at.team, approves, card, at.app, why)
-        return intake.vote(press)
-
     @app.block_action(messages.REQUEST_APPROVE)
     def approve(ack: Answer, body: Body, respond: Answer) -> None:
         interaction = interaction_of(body)
-        answer = vote(interaction, interaction.value, interaction.card)
+        press = ButtonPress(
+            key=interaction.key,
+            request_id=interaction.value,
+            user=interaction.user,
+            team=interaction.team,
+            approves=True,
+            card=interaction.card,
+            app=interaction.app,
+        )
+        answer = intake.vote(press)
         ack()
         reply(respond, reason_text(answer))
 
@@ -142,7 +174,17 @@ def _register_buttons(app: App, services: Services) -> None:
         request_id, card, justification = views.read_deny_reason(
             str(view["private_metadata"]), view["state"]["values"]
         )
-        answer = vote(interaction, request_id, card, denial=justification)
+        press = ButtonPress(
+            key=interaction.key,
+            request_id=request_id,
+            user=interaction.user,
+            team=interaction.team,
+            approves=False,
+            card=card,
+            app=interaction.app,
+            justification=justification,
+        )
+        answer = intake.vote(press)
         ack(response_action="update", view=views.text_modal(reason_text(answer)))
 
     @app.block_action(messages.REQUEST_CANCEL)
@@ -170,7 +212,6 @@ def _register_buttons(app: App, services: Services) -> None:
 
 
 def _register_events(app: App, services: Services) -> None:
-
     @app.event("app_home_opened")
     def home_opened(event: dict[str, Any]) -> None:
         if event.get("tab") == "home":

@@ -108,6 +108,7 @@ class Tampered(Exception):
 def append(
     connection: Connection,
     event: str,
+    *,
     at: datetime,
     actor: str,
     request_id: str | None = None,

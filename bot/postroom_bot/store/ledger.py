@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The ledger of the changes that the bot has made at the mail service, and tombstones.
+"""The ledger, which lists the changes that the bot has made, and the tombstones of addresses.
 
 The ledger can be exported as a definition file. It complements the administrator's own file, so
 that the next converge keeps the changes:

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Deliveries from Slack, sent notifications, and the email addresses in Slack users' profiles.
 
-Each delivery is processed only once, and each notification is sent only once. A new email address
-could belong to another person's mailbox, so the policy can distrust new addresses for a while.
+Each delivery is processed only once, and each notification is sent only once. The email addresses
+are recorded because a new address could belong to another person's mailbox, so the policy can
+distrust new addresses for a while.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ ENDING = "ending"
 BLOCKED = "blocked"
 
 
-class SlackEmail(NamedTuple):
+class ProfileEmail(NamedTuple):
     """The email address of a Slack user.
 
     :param since: when the address was first seen
@@ -80,8 +81,8 @@ def record_email(connection: Connection, user: str, email: str, *, at: datetime)
     return connection.scalar(select(slack_email.c.changed_at).where(slack_email.c.user == user))
 
 
-def last_email(connection: Connection, user: str) -> SlackEmail | None:
+def last_email(connection: Connection, user: str) -> ProfileEmail | None:
     """Return the last recorded address of a user, or None."""
     columns = (slack_email.c.email, slack_email.c.since, slack_email.c.changed_at)
     row = connection.execute(select(*columns).where(slack_email.c.user == user)).one_or_none()
-    return SlackEmail._make(row) if row else None
+    return ProfileEmail._make(row) if row else None

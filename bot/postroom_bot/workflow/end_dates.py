@@ -17,7 +17,7 @@ from postroom_common.database import Connection
 
 
 def current_end(deps: Dependencies, change: Change) -> date | None:
-    """Return the last day of an existing alias or forwarder, or None if it has no end date."""
+    """Return the last day of an existing alias or forwarder, or None if it does not end."""
     if change.action is Action.FORWARD_ADD:
         added = deps.database.read(lambda c: requests.destinations_of(c, change.target))
         ends = [added[one].change.last_day if one in added else None for one in change.destinations]
@@ -82,6 +82,8 @@ def remove_ended(leased: LeasedRequest) -> None:
         digest = removal.computed_digest()
         requests.save(c, removal, digest=digest)
         data = {"change": change.as_dict(), "after": request.id, "digest": digest}
-        audit.append(c, "request.approved", at, audit.BOT, removal.id, data)
+        audit.append(
+            c, "request.approved", at=at, actor=audit.BOT, request_id=removal.id, data=data
+        )
 
     leased.deps.database.write(work)

@@ -50,8 +50,7 @@ def evaluate(leased: LeasedRequest) -> None:
     :raises Unavailable: if the mail service does not respond
     """
     deps, request = leased.deps, leased.request
-    times = deps.policy().requests
-    if leased.now >= request.created_at + times.expire_after:
+    if leased.now >= request.created_at + deps.policy().requests.expire_after:
         leased.transition(State.FAILED, result=Reason("request.not_evaluated"))
         return
     person = deps.people.person(request.requester, fresh=True)
@@ -69,6 +68,7 @@ def evaluate(leased: LeasedRequest) -> None:
         "policy": decision.policy_digest,
         "digest": changes["digest"],
     }
+    times = deps.policy().requests
     deadline = leased.now + times.expire_after
     if decision.verdict is Verdict.ALLOW:
         leased.transition(State.APPROVED, data=data, execute_by=deadline, **changes)
@@ -210,7 +210,7 @@ def _nothing_to_do(change: Change) -> Reason:
     return Reason("forward.missing", {"address": change.target})
 
 
-def recheck(leased: LeasedRequest, approvals: Sequence[Vote]) -> Reason | None:
+def reason_to_stop(leased: LeasedRequest, approvals: Sequence[Vote]) -> Reason | None:
     """Return the reason why a request must not continue, or None.
 
     :raises SlackUnavailable: if Slack does not respond

@@ -15,7 +15,7 @@ from postroom_bot.backends.executor import Outcome
 from postroom_bot.domain import Reason, State
 from postroom_bot.errors import Rejected, Unavailable
 from postroom_bot.store import audit, ledger
-from postroom_bot.workflow.evaluate import recheck
+from postroom_bot.workflow.evaluate import reason_to_stop
 from postroom_bot.workflow.leased_request import LeasedRequest
 from postroom_common.database import Connection
 
@@ -48,7 +48,7 @@ def execute(leased: LeasedRequest) -> datetime | None:
     attempt = request.attempts + 1
     try:
         with leased.deps.people.cached():
-            why = recheck(leased, leased.approvals())
+            why = reason_to_stop(leased, leased.approvals())
         if why:
             if request.may_have_changed:
                 why = Reason("request.maybe_executed", {"why": why.as_list()})

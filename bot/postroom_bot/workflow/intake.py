@@ -90,7 +90,7 @@ class Intake:
                 return Reason("request.received")
             request = requests.add(c, change=change, requester=user, team=team, at=at)
             data = {"change": change.as_dict(), "team": team}
-            audit.append(c, "request.new", at, user, request.id, data)
+            audit.append(c, "request.new", at=at, actor=user, request_id=request.id, data=data)
             return request
 
         saved = self._database.write(work)
@@ -125,13 +125,17 @@ class Intake:
                 if votes.cast(c, vote):
                     requests.mark_due(c, request.id, at=at)
                     data["reason"] = press.justification
-                    audit.append(c, "vote.cast", at, press.user, request.id, data)
+                    audit.append(
+                        c, "vote.cast", at=at, actor=press.user, request_id=request.id, data=data
+                    )
                     return Reason("vote.received")
             why = why or Reason("vote.repeated")
             data |= {"app": press.app, "team": press.team, "why": why.as_dict()}
             data["request"] = one_line(press.request_id, MAX_ID)
             known = request.id if request is not None else None
-            audit.append(c, "vote.turned_away", at, press.user, known, data)
+            audit.append(
+                c, "vote.turned_away", at=at, actor=press.user, request_id=known, data=data
+            )
             return why
 
         answer = self._database.write(work)
@@ -178,7 +182,7 @@ class Intake:
             result = Reason("request.cancelled_by_operator") if operator else None
             requests.transition(c, request, State.CANCELLED, at=at, result=result)
             requests.mark_due(c, request.id, at=at)
-            audit.append(c, "request.cancelled", at, user, request.id)
+            audit.append(c, "request.cancelled", at=at, actor=user, request_id=request.id)
             return cancelled
 
         for _ in range(MAX_RACES):
@@ -210,7 +214,9 @@ class Intake:
         """
         data = {"doing": doing, "team": team, "why": why.as_dict()}
         at = self._clock()
-        self._database.write(lambda c: audit.append(c, "person.turned_away", at, user, data=data))
+        self._database.write(
+            lambda c: audit.append(c, "person.turned_away", at=at, actor=user, data=data)
+        )
 
 
 def _earlier(c: Connection, change: Change, user: str) -> Request | None:

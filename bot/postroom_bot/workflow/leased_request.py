@@ -113,7 +113,7 @@ class LeasedRequest:
 
     def audit(self, c: Connection, event: str, actor: str, data: Mapping[str, Any]) -> None:
         """Write an audit row about the request within a transaction."""
-        audit.append(c, event, self.now, actor, self.request.id, data)
+        audit.append(c, event, at=self.now, actor=actor, request_id=self.request.id, data=data)
 
     def lock(self) -> bool:
         """Lock the mailbox until `transition` or `release`. Return whether it could be locked."""

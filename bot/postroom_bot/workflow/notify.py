@@ -47,10 +47,10 @@ def notify(leased: LeasedRequest) -> None:
     state = leased.request.state
     if state is State.PENDING:
         _remind(leased, votes)
-    elif state is not State.NEW:
-        refuse_late_votes(leased)
     if state is State.DONE:
         _announce_end(leased)
+    if state not in (State.NEW, State.PENDING):
+        refuse_late_votes(leased)
 
 
 def notify_blocked(leased: LeasedRequest) -> None:

@@ -33,7 +33,7 @@ from postroom_bot.workflow.dependencies import Dependencies
 from postroom_bot.workflow.evaluate import (
     current_decision,
     decision_fields,
-    recheck,
+    reason_to_stop,
     with_own_mailbox,
 )
 from postroom_bot.workflow.leased_request import LeasedRequest, claim, new_lease_holder
@@ -132,7 +132,7 @@ class Passwords:
                         if request_id is not None:
                             # Recheck everything that led to the approval.
                             self._require_approved(leased.request, person)
-                            if why := recheck(leased, leased.approvals()):
+                            if why := reason_to_stop(leased, leased.approvals()):
                                 leased.transition(State.REFUSED, result=why)
                                 raise UserError(why)
                         password = self._set_password(leased)
@@ -194,9 +194,11 @@ class Passwords:
                 c, new, State.APPROVED, at=at, execute_by=execute_by, **changes
             )
             asked = {"change": change.as_dict(), "team": deps.workspace.team}
-            audit.append(c, "request.new", at, user, new.id, asked)
+            audit.append(c, "request.new", at=at, actor=user, request_id=new.id, data=asked)
             allowed = {"rule": decision.rule, "digest": request.digest}
-            audit.append(c, "request.approved", at, audit.BOT, new.id, allowed)
+            audit.append(
+                c, "request.approved", at=at, actor=audit.BOT, request_id=new.id, data=allowed
+            )
             return request
 
         request = deps.database.write(work)

@@ -10,7 +10,7 @@ from postroom_bot.policy.engine import groups_of, is_own, quorum_met
 from postroom_bot.store import votes
 from postroom_bot.ui.markup import Message
 from postroom_bot.ui.reason_texts import reason_text
-from postroom_bot.workflow.evaluate import recheck
+from postroom_bot.workflow.evaluate import reason_to_stop
 from postroom_bot.workflow.leased_request import LeasedRequest
 from postroom_common.database import Connection
 
@@ -68,7 +68,7 @@ def _tally_one(leased: LeasedRequest, vote: Vote) -> None:
         if not quorum_met(request.quorum, [*(one.groups for one in approvals), groups]):
             leased.update(also_write=count)
             return
-        stopped = recheck(leased, [*approvals, vote])
+        stopped = reason_to_stop(leased, [*approvals, vote])
         leased.transition(
             State.REFUSED if stopped else State.APPROVED,
             also_write=count,

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from postroom_bot.domain import Action, State
+from postroom_bot.domain import Action, Request, State
 from postroom_bot.errors import LeaseLost, Rejected, SlackRejected, SlackUnavailable, Unavailable
 from postroom_bot.store import audit, ledger, requests, slack_records
 from postroom_bot.workflow import passwords
@@ -136,18 +136,9 @@ def process(leased: LeasedRequest) -> datetime | None:
     notify_at = _attempt(leased, "notify", notify)
     if failures and leased.request.failures == failures:
         leased.update(failures=0)
-    # A retry of the work takes precedence over a retry of a notification.
-    if again_at := retry_at or notify_at:
-        return again_at
-    request, times = leased.request, list[datetime | None]()
-    if request.state is State.DONE:
-        times = [request.removal_at, notice_due_at(leased.deps, request)]
-    elif request.state is State.PENDING:
-        times = [request.decide_by, request.remind_at]
-    elif request.state is State.APPROVED:
-        times = [request.execute_by]
-    # Deadlines that passed during this step count as well, because the step may have missed them.
-    return min((at for at in times if at is not None and at > began), default=None)
+    # A retry of the work takes precedence over a retry of a notification. Deadlines that passed
+    # during this step count as well, because the step may have missed them.
+    return retry_at or notify_at or _next_deadline(leased.deps, leased.request, began)
 
 
 def _advance(leased: LeasedRequest) -> datetime | None:
@@ -169,6 +160,18 @@ def _advance(leased: LeasedRequest) -> datetime | None:
     if leased.request.state is State.DONE:
         remove_ended(leased)
     return None
+
+
+def _next_deadline(deps: Dependencies, request: Request, after: datetime) -> datetime | None:
+    """Return the next time after `after` at which a request is due, or None."""
+    times: list[datetime | None] = []
+    if request.state is State.DONE:
+        times = [request.removal_at, notice_due_at(deps, request)]
+    elif request.state is State.PENDING:
+        times = [request.decide_by, request.remind_at]
+    elif request.state is State.APPROVED:
+        times = [request.execute_by]
+    return min((at for at in times if at is not None and at > after), default=None)
 
 
 def _attempt(

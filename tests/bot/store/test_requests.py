@@ -33,7 +33,7 @@ from postroom_bot.domain import (
 )
 from postroom_bot.errors import LeaseLost
 from postroom_bot.store import ledger, requests, slack_records, votes
-from postroom_bot.store.slack_records import SlackEmail
+from postroom_bot.store.slack_records import ProfileEmail
 from postroom_common.database import Database
 
 MINUTE = timedelta(minutes=1)
@@ -336,13 +336,13 @@ def test_a_changed_address_is_recorded_with_its_time(database: Database, clock: 
     for _ in range(2):
         database.write(lambda c: slack_records.record_email(c, "U1", MAILBOX, at=clock()))
         found = database.read(lambda c: slack_records.last_email(c, "U1"))
-        assert found == SlackEmail(MAILBOX, begin, None)
+        assert found == ProfileEmail(MAILBOX, begin, None)
         clock.advance(MINUTE)
     for email in ("mallory@example.com", MAILBOX):
         at = clock.advance(MINUTE)
         database.write(partial(slack_records.record_email, user="U1", email=email, at=at))
         found = database.read(lambda c: slack_records.last_email(c, "U1"))
-        assert found == SlackEmail(email, at, at)
+        assert found == ProfileEmail(email, at, at)
 
 
 def test_a_reservation_counts_until_its_end(database: Database, clock: Clock) -> None:

@@ -268,10 +268,7 @@ class Transport:
     def _unreachable(self, error: Exception, call: Call[Any]) -> errors.Unreachable:
         detail = self._shown(call, error)
         kind: type[errors.Unreachable] = errors.Unreachable
-        proxy = self._environment_proxy() if self._trust_env else None
-        is_bypassed = proxy_bypass(urlsplit(self._base_url).netloc)
-        # The part before the @ may be a password.
-        proxy = None if not proxy or is_bypassed else proxy.rpartition("@")[2]
+        proxy = self._proxy()
         advice = (
             f"Requests use the proxy {proxy} from HTTP_PROXY, HTTPS_PROXY or ALL_PROXY. Check the "
             "proxy, or add the host to NO_PROXY."
@@ -295,6 +292,13 @@ class Transport:
         """Return the proxy that the environment sets for the scheme of the service, or None."""
         proxies = getproxies()
         return proxies.get(urlsplit(self._base_url).scheme) or proxies.get("all")
+
+    def _proxy(self) -> str | None:
+        """Return the proxy for the service, without its password, for messages."""
+        found = self._environment_proxy()
+        if not self._trust_env or not found or proxy_bypass(urlsplit(self._base_url).netloc):
+            return None
+        return found.rpartition("@")[2]
 
     def _timed_out(self, call: Call[Any], timeout: float) -> errors.ConnectionBroken:
         detail = f"no complete response within {timeout:.3g} s"

@@ -91,9 +91,10 @@ def wanted_sets(required: RequiredRecords, ttl: int) -> tuple[RecordSet, ...]:
     grouped: dict[Key, list[Value]] = {}
     for record in required.records:
         key = fqdn_of(required, record), record.type
-        is_mx = record.type == "MX"
-        mx = Mx(record.priority or 0, record.value.rstrip(".").lower())
-        grouped.setdefault(key, []).append(mx if is_mx else txt(record.value))
+        value: Value = txt(record.value)
+        if record.type == "MX":
+            value = Mx(record.priority or 0, record.value.rstrip(".").lower())
+        grouped.setdefault(key, []).append(value)
     return tuple(
         RecordSet(name, kind, ttl, tuple(values)) for (name, kind), values in grouped.items()
     )

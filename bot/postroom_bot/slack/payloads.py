@@ -1,28 +1,18 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Read and reply to interactions: commands, buttons, shortcuts and submitted views."""
+"""Read the payloads of commands, buttons, shortcuts and submitted views, and reply to them."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from slack_bolt import Respond
 
 from postroom_bot.backends.slack_api import ViewRef
-from postroom_bot.domain import MessageRef, Reason
-from postroom_bot.errors import Forbidden, ReasonError, SlackRejected, SlackUnavailable
+from postroom_bot.domain import MessageRef
 from postroom_bot.ui.markup import Message
-from postroom_bot.ui.reason_texts import reason_text
-from postroom_bot.workflow.dependencies import Dependencies
-from postroom_bot.workflow.intake import Intake
-from postroom_bot.workflow.lookups import Lookups
-from postroom_bot.workflow.passwords import Passwords
-
-#: Errors whose message is shown to the person.
-EXPECTED = (ReasonError, SlackUnavailable, SlackRejected)
 
 #: How long Slack may take to display an acknowledgement or replace a view with it. A reply that
 #: arrives earlier would appear above the acknowledgement, or be replaced by it.
@@ -84,27 +74,6 @@ def interaction_of(body: Body) -> Interaction:
         ),
         app=app if app == posted_by else "",
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Services:
-    """The services that handlers use. All threads share one Services object."""
-
-    deps: Dependencies
-    intake: Intake
-    passwords: Passwords
-    lookups: Lookups
-    mail_host: str
-
-    def error_text(self, interaction: Interaction, action: str, error: Exception) -> str:
-        """Return the text of one of the EXPECTED errors, and record a Forbidden error in the audit.
-
-        :param action: a word for what the person tried to do
-        """
-        reason = error.reason if isinstance(error, ReasonError) else Reason("slack.unavailable")
-        if isinstance(error, Forbidden):
-            self.intake.record_turned_away(interaction.user, interaction.team, action, reason)
-        return reason_text(reason)
 
 
 def reply(answer: Answer, message: Message | str) -> None:
