@@ -176,9 +176,9 @@ class Demo:
         if LOST_ALIAS not in self._request("GET", PRINCIPAL + CHANGED_MAILBOX)["emails"]:
             raise DemoError(f"The run did not bring {LOST_ALIAS} back.")
         say("Mail arrives again:")
-        self._deliver("A third order", "250")
+        self._deliver("Another order", "250")
         say("And Alice has it:")
-        self._show_inbox("A third order")
+        self._show_inbox("Another order")
 
     def show_dns(self) -> None:
         """Print the DNS records to publish."""
