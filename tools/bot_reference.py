@@ -24,7 +24,7 @@ from postroom_bot import cli, config  # noqa: E402
 from postroom_bot.ops.metrics import Metrics  # noqa: E402
 from postroom_bot.slack.manifest import SCOPES  # noqa: E402
 from postroom_bot.store.audit import EVENTS  # noqa: E402
-from postroom_bot.ui.parser import COMMAND, ENTRIES  # noqa: E402
+from postroom_bot.ui.parser import COMMAND, SUBCOMMANDS  # noqa: E402
 
 HEAD = """\
 # Reference of the bot
@@ -83,7 +83,7 @@ def code_first(rows: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 def slash_commands() -> Iterator[tuple[str, str]]:
     """Yield a row for each form of the slash command."""
-    yield from ((f"`{COMMAND} {entry.usage}`", entry.summary) for entry in ENTRIES)
+    yield from ((f"`{COMMAND} {one.usage}`", one.summary) for one in SUBCOMMANDS)
 
 
 def settings() -> Iterator[tuple[str, str, str]]:

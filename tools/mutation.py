@@ -55,7 +55,7 @@ GROUPS = {
             "policy": ("bot/postroom_bot/policy/*.py",),
             "rechecks": tuple(
                 f"bot/postroom_bot/workflow/{name}.py"
-                for name in ("evaluate", "execute", "leased_request", "tally")
+                for name in ("evaluate", "execute", "leased_request", "recheck", "tally")
             ),
             "store": tuple(
                 f"bot/postroom_bot/store/{name}.py" for name in ("audit", "requests", "votes")

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Normalization of addresses and domains, using the client core's parsers.
 
-The bot accepts fewer addresses than a mail server. In all commands and rules, the bot rejects
-characters that have a special meaning in Slack's markup, in patterns or in playbook variables.
+The bot is stricter than a mail server: in commands and rules, it rejects characters that have a
+special meaning in Slack's markup, in patterns or in playbook variables.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from postroom_client.names import glob_key, parse_address, parse_domain
 #: The maximum length of a valid address. The parsers don't limit the length of their input.
 _MAX_LENGTH = 320
 _LOCAL = re.compile(r"[a-z0-9._+'=-]+", re.ASCII)
-#: The characters accepted before the @, as described in messages.
+#: How messages describe the characters that are allowed before the @.
 SIGNS = "English letters, digits and . _ + - = '"
 
 
-#: A function that normalizes a shell-style pattern, so that the pattern matches keys.
+#: Normalizes a shell-style pattern so that it can be matched against lookup keys.
 pattern = glob_key
 
 
@@ -29,7 +29,7 @@ class InvalidAddress(ValueError):
 
 
 def address(text: str) -> str:
-    """Return the lookup key for an address: lower case, with the domain in its A-label form.
+    """Return the lookup key for an address: in lower case, with the domain in A-label form.
 
     :raises InvalidAddress: if the text is not an address, or contains characters that the bot
         rejects
@@ -48,7 +48,7 @@ def address(text: str) -> str:
 
 
 def domain(text: str) -> str:
-    """Return the lookup key for a domain: its A-label form, in lower case.
+    """Return the lookup key for a domain: its A-label form in lower case.
 
     :raises InvalidAddress: if the text is not a fully qualified domain name
     """
@@ -62,18 +62,18 @@ def domain(text: str) -> str:
 
 
 def domain_of(key: str) -> str:
-    """Return the domain of an address's key."""
+    """Return the domain of an address, given its lookup key."""
     return key.rpartition("@")[2]
 
 
 def local_of(key: str) -> str:
-    """Return the local part of an address's key."""
+    """Return the local part of an address, given its lookup key."""
     return key.rpartition("@")[0]
 
 
 def _check_text(text: str) -> None:
     """Raise InvalidAddress if a text is too long or has invisible or bidirectional characters."""
     if len(text) > _MAX_LENGTH:
-        raise InvalidAddress(f"A name with {len(text)} characters is too long. Shorten it.")
+        raise InvalidAddress(f"That name is too long ({len(text)} characters). Shorten it.")
     if not text.isprintable():
         raise InvalidAddress(f"{text!a} contains invisible characters. Type it again.")

@@ -23,31 +23,33 @@ from zoneinfo import ZoneInfo
 
 from pydantic import SecretStr
 
-from postroom_bot.backends.awx import AwxClient, AwxExecutor
+from postroom_bot.backends.awx_client import AwxClient
+from postroom_bot.backends.awx_executor import AwxExecutor
 from postroom_bot.backends.executor import Executor
-from postroom_bot.backends.mail_service import Mail, mail_of
-from postroom_bot.backends.slack_api import SlackApi, slack_api_of, workspace_of
+from postroom_bot.backends.mail_api import MailApi, create_mail_api
+from postroom_bot.backends.mail_executor import MailExecutor
+from postroom_bot.backends.slack_api import SlackApi, create_slack_api, fetch_workspace
 from postroom_bot.config import Settings
 from postroom_bot.domain import Action
 from postroom_bot.errors import SlackRejected, SlackUnavailable, StartError
 from postroom_bot.ops.metrics import Metrics
-from postroom_bot.ops.online_checks import OnlineChecks, problems
+from postroom_bot.ops.startup_checks import StartupChecks, problems
 from postroom_bot.ops.web_server import Health, HealthApp, WebServer
 from postroom_bot.policy.loader import PolicyReloader
 from postroom_bot.slack import bolt_app
-from postroom_bot.slack.handlers import Services
-from postroom_bot.slack.transports import THREADS, Transport, transport_of
+from postroom_bot.slack.handlers import HandlerServices
+from postroom_bot.slack.transports import THREADS, Transport, create_transport
 from postroom_bot.store.tables import SCHEMA
 from postroom_bot.workflow.dependencies import Dependencies
-from postroom_bot.workflow.intake import Intake
 from postroom_bot.workflow.lookups import Lookups
 from postroom_bot.workflow.passwords import Passwords
 from postroom_bot.workflow.people import People
+from postroom_bot.workflow.request_service import RequestService
 from postroom_bot.workflow.worker import Worker
 from postroom_common.database import Database, DatabaseError
 
-#: How many seconds the worker may take to finish its current steps. This exceeds the duration of
-#: one call to the mail API.
+#: How many seconds the worker has to finish its current steps: longer than one call to the mail API
+#: can take.
 STOP_TIMEOUT = 45.0
 _ADMIN_THREADS = 2
 _SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
@@ -58,9 +60,8 @@ log = logging.getLogger(__name__)
 def run(settings: Settings, ready_file: Path | None = None) -> None:
     """Run the bot until SIGTERM or SIGINT. SIGHUP reloads the policy.
 
-    When the bot stops, it accepts no more requests, finishes the current requests, and closes its
-    resources in reverse order. If one of these steps fails, the remaining steps are still carried
-    out.
+    On shutdown, the bot stops accepting requests, finishes those in progress, and closes its
+    resources in reverse order. If one of these steps fails, the others still run.
 
     :param ready_file: a file that contains the bot's addresses as JSON while the bot is running
     :raises StartError: if a setting can't be used, or a component can't start
@@ -75,7 +76,7 @@ def run(settings: Settings, ready_file: Path | None = None) -> None:
             transport = _transport(settings, deps, closing)
             health_checks = {
                 "database": lambda: _database_health(deps.database),
-                # After an invalid change, the previous policy remains in force.
+                # After an invalid change, the bot keeps the previous policy, so it is still ready.
                 "policy": lambda: Health(works=True, text=policies.status),
                 "slack": lambda: _slack_health(deps.slack_api, transport),
                 # Requests wait during an outage of the mail API, so the bot stays ready.
@@ -87,7 +88,7 @@ def run(settings: Settings, ready_file: Path | None = None) -> None:
                 settings.admin_port,
                 threads=_ADMIN_THREADS,
             )
-            checks = OnlineChecks(lambda: problems(deps.slack_api, deps.mail, deps.policy()))
+            checks = StartupChecks(lambda: problems(deps.slack_api, deps.mail, deps.policy()))
             closing.callback(admin.stop)
             addresses = {"admin": admin.start()}
             closing.callback(_stop_worker, worker)
@@ -107,14 +108,14 @@ def run(settings: Settings, ready_file: Path | None = None) -> None:
 
 
 def _dependencies(settings: Settings, policies: PolicyReloader, closing: ExitStack) -> Dependencies:
-    """Return the workflow's dependencies, after calling Slack to identify the bot."""
+    """Create the workflow's dependencies. This calls Slack to identify the bot."""
     database = _open_database(settings, closing)
-    slack_api = slack_api_of(settings)
-    mail = mail_of(settings, closing)
+    slack_api = create_slack_api(settings)
+    mail = create_mail_api(settings, closing)
     clock = partial(datetime.now, UTC)
     stopping = Event()
-    executor = _executor_of(settings, mail, stopping.wait)
-    workspace = workspace_of(slack_api, settings)
+    executor = _create_executor(settings, mail, stopping.wait)
+    workspace = fetch_workspace(slack_api, settings)
     return Dependencies(
         database=database,
         clock=clock,
@@ -134,18 +135,22 @@ def _dependencies(settings: Settings, policies: PolicyReloader, closing: ExitSta
 
 
 def _transport(settings: Settings, deps: Dependencies, closing: ExitStack) -> Transport:
-    """Return a transport for the Bolt app and its handlers."""
-    intake = Intake(deps.database, deps.clock, deps.workspace, deps.wake.set, deps.zone)
-    services = Services(deps, intake, Passwords(deps), Lookups(deps), settings.mail_host)
+    """Create the Bolt app and its handlers, and return the transport for them."""
+    request_service = RequestService(
+        deps.database, deps.clock, deps.workspace, deps.wake.set, deps.zone
+    )
+    services = HandlerServices(
+        deps, request_service, Passwords(deps), Lookups(deps), settings.mail_host
+    )
     thread_pool = ThreadPoolExecutor(THREADS, thread_name_prefix="handler")
     closing.callback(thread_pool.shutdown)
-    return transport_of(settings, bolt_app.app_of(settings, services, thread_pool))
+    return create_transport(settings, bolt_app.create_app(settings, services, thread_pool))
 
 
-def _executor_of(settings: Settings, mail: Mail, wait: Callable[[float], bool]) -> Executor:
+def _create_executor(settings: Settings, mail: MailApi, wait: Callable[[float], bool]) -> Executor:
     """Return the executor that the settings select: the mail API or AWX."""
     if settings.executor == "mail":
-        return mail
+        return MailExecutor(mail)
     user, password = settings.awx_username or "", settings.awx_password or SecretStr("")
     try:
         client = AwxClient(
@@ -167,9 +172,9 @@ def _executor_of(settings: Settings, mail: Mail, wait: Callable[[float], bool]) 
 
 
 def _open_database(settings: Settings, closing: ExitStack) -> Database:
-    """Open the database, and migrate it if the settings enable migration.
+    """Open the database, and migrate it if automatic migration is enabled.
 
-    A lock file next to an SQLite database reserves the database for this process.
+    A lock file next to an SQLite database prevents other processes from using it.
     """
     database = Database(settings.database)
     closing.callback(database.close)
@@ -230,7 +235,7 @@ def _slack_health(slack_api: SlackApi, transport: Transport) -> Health:
         with suppress(SlackUnavailable, SlackRejected):
             slack_api.whoami()
     if slack_api.locked_out:
-        return Health(works=False, text=f"Slack refuses the token: {slack_api.locked_out}")
+        return Health(works=False, text=f"Slack rejects the token: {slack_api.locked_out}")
     return transport.health()
 
 
@@ -241,9 +246,9 @@ def _stop_worker(worker: Worker) -> None:
 
 @contextmanager
 def _signals_blocked() -> Iterator[None]:
-    """Keep signals pending until `sigwait` is called, in this thread and in threads that it starts.
+    """Block the signals in this thread and in threads that it starts, so that `sigwait` gets them.
 
-    If signal handlers were used, a second signal could remain pending in another thread.
+    With signal handlers, a second signal could remain pending in another thread.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     try:

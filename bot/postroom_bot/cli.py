@@ -23,12 +23,12 @@ import click
 
 from postroom_bot import app, config
 from postroom_bot.addresses import address, domain
-from postroom_bot.backends.mail_service import mail_of
-from postroom_bot.backends.slack_api import check_socket, slack_api_of, workspace_of
+from postroom_bot.backends.mail_api import create_mail_api
+from postroom_bot.backends.slack_api import check_socket, create_slack_api, fetch_workspace
 from postroom_bot.config import Settings, SettingsError
 from postroom_bot.domain import Action, Change, State, Workspace
 from postroom_bot.errors import Rejected, StartError, Unavailable
-from postroom_bot.ops import logs, online_checks
+from postroom_bot.ops import logs, startup_checks
 from postroom_bot.policy.explain_command import explain, facts_of, person_of
 from postroom_bot.policy.loader import PolicyError, load
 from postroom_bot.policy.model import Policy
@@ -37,7 +37,7 @@ from postroom_bot.store import audit, ledger, requests
 from postroom_bot.store.tables import SCHEMA, migrate
 from postroom_bot.ui import parser
 from postroom_bot.ui.reason_texts import plain_reason_text
-from postroom_bot.workflow.intake import Intake
+from postroom_bot.workflow.request_service import RequestService
 from postroom_common.database import Connection, Database, DatabaseError
 from postroom_common.logs import log_crashes
 
@@ -135,7 +135,7 @@ def _serve(file: Path | None, ready_file: Path | None) -> None:
     except (*_FAILURES, Rejected, PolicyError):
         raise
     except Exception:  # noqa: BLE001 - logged, and the process ends
-        # A normal exit would wait for threads, which may wait for Slack forever.
+        # A normal exit would wait for threads that may themselves wait for Slack forever.
         sys.excepthook(*sys.exc_info())
         logging.shutdown()
         os._exit(1)
@@ -146,7 +146,7 @@ def _serve(file: Path | None, ready_file: Path | None) -> None:
 @click.option(
     "--online",
     is_flag=True,
-    help="also verify tokens, people and user groups with the mail service and Slack",
+    help="also check the tokens, users and user groups with the mail service and Slack",
 )
 @_POLICY
 def _check_config(file: Path | None, policy: Path | None, *, online: bool) -> int:
@@ -174,13 +174,13 @@ def _check_config(file: Path | None, policy: Path | None, *, online: bool) -> in
 
 def _problems_online(given: Settings, policy: Policy) -> list[str]:
     """Return the problems that only the mail service and Slack can report."""
-    # The problems are printed. Log messages about the same problems would only distract.
+    # The problems are printed, so log messages about them would be redundant.
     logs.configure(style="text", level="critical", secrets=given.secrets())
-    slack_api = slack_api_of(given)
-    workspace_of(slack_api, given)
+    slack_api = create_slack_api(given)
+    fetch_workspace(slack_api, given)
     check_socket(slack_api, given)
     with contextlib.ExitStack() as end:
-        found = list(online_checks.problems(slack_api, mail_of(given, end), policy))
+        found = list(startup_checks.problems(slack_api, create_mail_api(given, end), policy))
     # Checking the channels would require an OAuth scope that the bot does not request.
     channels: dict[str, str | None] = {"channels.approvals": policy.channels.approvals}
     channels |= {f"groups.{name}.channel": group.channel for name, group in policy.groups.items()}
@@ -240,7 +240,7 @@ def _explain(
     elif isinstance(asked, Change):
         change = asked
     else:
-        raise StartError("the policy does not apply to this command, which changes nothing")
+        raise StartError("the policy does not apply to this command, because it requests no change")
     facts = facts_of(rules, person, change, map(domain, domains))
     for line in explain(rules, person, change, facts, plain_reason_text):
         click.echo(line)
@@ -266,7 +266,7 @@ def _ledger(file: Path | None) -> None:
     with _opened_database(given) as database:
         changes = [entry.change for entry in database.read(ledger.entries)]
     with contextlib.ExitStack() as end:
-        there = mail_of(given, end).mailboxes()
+        there = create_mail_api(given, end).mailboxes()
     found = ledger.definition(changes, there, ZoneInfo(given.time_zone))
     click.echo(json.dumps(found, indent=2, ensure_ascii=False))
 
@@ -296,9 +296,11 @@ def _cancel(file: Path | None, request: str) -> int:
         if (found := database.read(lambda c: requests.get(c, request))) is None:
             click.echo(f"postroom-bot: request {request} does not exist", err=True)
             return 1
-        intake = Intake(database, lambda: datetime.now(UTC), Workspace(""))
+        request_service = RequestService(database, lambda: datetime.now(UTC), Workspace(""))
         key = f"{operator}:{secrets.token_hex(8)}"
-        click.echo(plain_reason_text(intake.cancel(key, found.id, operator, operator=True)))
+        click.echo(
+            plain_reason_text(request_service.cancel(key, found.id, operator, operator=True))
+        )
         # A running bot then updates the card and notifies the requester.
         after = database.read(lambda c: requests.get(c, found.id))
     return 0 if after is not None and after.state is State.CANCELLED else 1

@@ -110,7 +110,7 @@ AppToken = Annotated[
 
 
 class Settings(BaseSettings):
-    """The settings, which `load` reads. Each docstring is published in docs/reference/bot.md."""
+    """The settings, as read by `load`. The docstrings are published in docs/reference/bot.md."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX,
@@ -273,7 +273,7 @@ def load(config: Path | None = None) -> Settings:
 
 
 def secrets_in_environment() -> frozenset[str]:
-    """Return the secrets in the environment, even if the settings have errors."""
+    """Return the secrets in the environment. This works even if the settings have errors."""
     names = (name for name, field in Settings.model_fields.items() if is_secret(field.annotation))
     given = (os.environ.get(variable(name), "").strip() for name in names)
     return frozenset(filter(None, given))
@@ -327,7 +327,7 @@ def _unknown(keys: list[str]) -> list[str]:
 
 
 def _sentences(error: ValidationError, *, is_alone: bool) -> list[str]:
-    """Return a message for each pydantic error, and hints on where to put missing settings.
+    """Return a message for each pydantic error, and hints on where to set missing settings.
 
     :param is_alone: whether all settings come from the environment and secret files
     """

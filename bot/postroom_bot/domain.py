@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The bot's data: changes, requests, votes, people and decisions.
 
-Addresses are normalized lookup keys: lower case, with the domain in its A-label form. Times are
+Addresses are normalized lookup keys: in lower case, with the domain in its A-label form. Times are
 timezone-aware and in UTC. No object contains a password.
 
-The code has a separate term for each kind of negative answer:
+The code uses a different term for each kind of refusal:
 
 - denied: by the policy (Verdict.DENY, which refuses the request) or by an approver (State.DENIED)
 - refused: a request that the bot stops, or a vote that does not count
@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 
 class Action(StrEnum):
-    """A kind of change that users can request and that the policy decides on."""
+    """A kind of change that users can request, subject to the policy."""
 
     ALIAS_ADD = "alias.add"
     ALIAS_REMOVE = "alias.remove"
@@ -56,8 +56,8 @@ class State(StrEnum):
 
     new -> pending -> approved -> executing -> done | failed | refused
 
-    A request can also end early in the state denied, expired or cancelled. If the policy requires
-    no approval, the request skips the pending state.
+    A request can also end early as denied, expired or cancelled. If the policy requires no
+    approval, the request skips the pending state.
     """
 
     NEW = "new"
@@ -72,7 +72,7 @@ class State(StrEnum):
     CANCELLED = "cancelled"
 
 
-#: The states that may follow each open state.
+#: The states that can follow each open state.
 FOLLOWING: Mapping[State, frozenset[State]] = MappingProxyType(
     {
         State.NEW: frozenset(
@@ -90,7 +90,7 @@ FOLLOWING: Mapping[State, frozenset[State]] = MappingProxyType(
 )
 OPEN = frozenset(FOLLOWING)
 
-#: The origin of requests that the bot makes after the last day of an alias or a forwarder.
+#: The origin of a removal that the bot requests after the last day of an alias or a forwarder.
 END_OF_CHANGE = "expiry"
 
 #: The alphabet and the minimum length of request ids after `R-`. The alphabet is Crockford's
@@ -163,7 +163,7 @@ class Change:
 
 
 class MessageRef(NamedTuple):
-    """A message in Slack."""
+    """A reference to a message in Slack."""
 
     channel: str
     ts: str
@@ -172,9 +172,10 @@ class MessageRef(NamedTuple):
 class ButtonPress(NamedTuple):
     """A press of Approve or Deny on a request's card.
 
-    :param key: identifies the press, even if Slack delivers it again
+    :param key: the idempotency key, which is the same if Slack delivers the press again
     :param card: the message that contains the button
-    :param app: the id of the app that posted the message; "" if the payload names two apps
+    :param app: the id of the app that posted the message; "" if the payload names two different
+        apps
     """
 
     key: str
@@ -207,7 +208,7 @@ class Decision:
     """The policy's decision on a person's change, with the reason.
 
     :param quorum: for NEEDS_APPROVAL, the approvals that each group must give
-    :param rule: the name of the rule that decided; built-in names are in angle brackets
+    :param rule: the name of the deciding rule; built-in names are in angle brackets
     :param reason: the reason for the requester, which reveals nothing about other people
     """
 
@@ -232,11 +233,11 @@ class Workspace:
     enterprise: str | None = None
     app: str = ""
 
-    def has(self, team: str) -> bool:
+    def accepts_team(self, team: str) -> bool:
         """Return whether a member of this team may also be a member of the workspace.
 
         In an organization, people can belong to several workspaces, but an interaction names only
-        one of these workspaces. The person's account is checked later, before any decision.
+        one of them. The person's account is checked later, before any decision.
         """
         return team == self.team or self.enterprise is not None
 
@@ -247,7 +248,7 @@ class Workspace:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A Slack user, with the data that was current when the user was looked up.
+    """A Slack user, as of the time of the lookup.
 
     :param mailbox: their own mailbox, or None if unknown
     :param groups: the policy's groups that they belong to
@@ -303,15 +304,15 @@ class Request:
     :param digest: the digest of the change, the requester and the policy, to detect edited rows
     :param decide_by: when the request expires if it is still pending
     :param execute_by: when the request expires if it is approved but not executed
-    :param removal_at: when the alias or the destinations are removed again
+    :param removal_at: when the alias or the destinations are removed
     :param card_state: the state that the card shows; if outdated, the card must be updated
     :param attempts: how many times the execution was started
     :param failures: the number of consecutive failed steps, for the back-off
     :param blocked: what currently delays the request
     :param result: the outcome; for a password that its owner has yet to create, the reason why the
         last attempt failed
-    :param due_at: when the worker has to process the request next, or None if it is not due
-    :param lease_count: how often the request was leased, to distinguish leases of the same owner
+    :param due_at: when the worker must process the request next; None for never
+    :param lease_count: how often the request was leased, to tell leases of the same holder apart
     :param due_marks: how many times the request was marked due, with or without holding the lease
     """
 
@@ -353,7 +354,7 @@ class Request:
 
     @property
     def may_have_changed(self) -> bool:
-        """Whether an attempt may have changed something. Executors save notes before changes."""
+        """Whether an attempt may have made changes: executors save notes before the first one."""
         return bool(self.notes)
 
     def is_overdue(self, at: datetime) -> bool:
@@ -362,12 +363,12 @@ class Request:
         return deadline is not None and deadline <= at
 
     def computed_digest(self) -> str:
-        """Return the digest of the current values, which tampering makes differ from `digest`."""
+        """Return the digest of the current values, to compare with `digest`."""
         return digest_of(
             {
                 "id": self.id,
                 "origin": self.origin,
-                # The name of the change in the first release, whose digests remain valid.
+                # The first release called a change a wish, and its digests must remain valid.
                 "wish": self.change.as_dict(),
                 "requester": self.requester,
                 "team": self.team,

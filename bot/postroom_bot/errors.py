@@ -54,7 +54,7 @@ class Rejected(ReasonError):
 
 
 class Unavailable(ReasonError):
-    """The change can't be made now. A later attempt completes a change that was made in part.
+    """The change can't be made now. A later attempt completes a partial change.
 
     :param retry_after: how many seconds the backend asked the bot to wait, if it did
     :param lasting: whether only an administrator can fix the problem
@@ -74,7 +74,7 @@ class Unavailable(ReasonError):
 
     @property
     def reason_without_retry(self) -> Reason:
-        """The reason to show if the bot will not retry and the person has to try again."""
+        """The reason to show to a person who has to retry because the bot will not."""
         if self.lasting:
             return self.reason
         return Reason("retry.later", {"why": self.reason.as_list()})
@@ -87,7 +87,7 @@ class SlackUnavailable(BotError):
     """
 
     def __init__(self, retry_after: float | None = None) -> None:
-        super().__init__("Slack does not answer")
+        super().__init__("Slack is not responding")
         self.retry_after = retry_after
 
 
@@ -98,7 +98,7 @@ class SlackRejected(BotError):
     """
 
     def __init__(self, code: str) -> None:
-        super().__init__(f"Slack refused: {code}")
+        super().__init__(f"Slack rejected the call: {code}")
         self.code = code
 
 
@@ -112,7 +112,7 @@ class StartError(BotError):
 
 @contextmanager
 def user_error_if_unavailable() -> Iterator[None]:
-    """Convert a service's errors to UserError, omitting their cause, while a person is waiting."""
+    """Convert errors of Slack and the mail service to UserError, while a person is waiting."""
     try:
         yield
     except Unavailable as error:

@@ -137,7 +137,7 @@ class SecretsRun:
         window = here.window(alice, "password_confirm")
         faults.fail("views.update", times=10)
         alice.submit(window)
-        self.here.slack.wait_for(lambda: "Slack does not answer" in self.bot.log())
+        self.here.slack.wait_for(lambda: "Slack is not responding" in self.bot.log())
         faults.clear()
 
     # The bot's output.
@@ -248,7 +248,7 @@ def test_nothing_shows(stage: SecretsRun) -> None:
     words = {"processes": "--ready-file", "metrics": "errors_total", "readiness": "policy"}
     for name in ("slack", "commands", "automation", "living", *words):
         assert leaks([words.get(name, "by-command@example.com")], [stage.kept / name]), name
-    assert leaks(["Slack does not answer"], [stage.bot.log_path])
+    assert leaks(["Slack is not responding"], [stage.bot.log_path])
 
 
 @contextmanager

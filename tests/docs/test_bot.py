@@ -18,7 +18,7 @@ from ansible_collections.postroom.email.tests.support import playbooks, reposito
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from ansible_collections.postroom.email.tools import bot_reference
 from postroom_bot import config
-from postroom_bot.backends.awx import REQUEST_VARIABLE, variables_for
+from postroom_bot.backends.awx_executor import REQUEST_VARIABLE, variables_for
 from postroom_bot.domain import Action, Change, State
 from postroom_bot.store import audit
 from postroom_bot.ui.reason_texts import TEXTS

@@ -1,10 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The interface for executors, which make the requested changes.
+"""The interface of executors, which make the requested changes.
 
-An executor runs within a lease, at least once for each approved request, and again after a crash.
-Executors must therefore be idempotent, because an earlier attempt may already have made part of the
-change.
+An executor runs under a lease, at least once for each approved request, and again after a crash. It
+must therefore be idempotent: an earlier attempt may already have made part of the change.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 from postroom_bot.domain import Change, Reason, Request
 
-#: The key of the note that lists the addresses that an attempt is about to free.
+#: The key of the note with the addresses that an attempt is about to free.
 FREEING = "freeing"
 
 
@@ -24,7 +23,7 @@ class ExecutionContext(Protocol):
     def renew(self) -> None:
         """Renew the lease.
 
-        :raises LeaseLost: if another worker has leased the request, so the executor must stop
+        :raises LeaseLost: if another worker has leased the request; the executor must stop
         """
 
     def save_notes(self, notes: Mapping[str, Any]) -> None:
@@ -41,7 +40,7 @@ class Outcome(NamedTuple):
     """The outcome of a request.
 
     :param changed: whether this attempt, rather than an earlier one, changed anything
-    :param result: the new state, as a reason for the requester
+    :param result: the new state, as a Reason to show to the requester
     :param recorded_change: the change to record in the ledger, with its mailbox; for an existing
         forwarder, it is a FORWARD_ADD with all destinations, and for a removed forwarder, a
         FORWARD_REMOVE without destinations

@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Plan a requested change with the client core, or reject it with a reason.
 
-The core's messages name the current owner of an address, which most people must not see. This
-module therefore detects common problems first, and gives reasons that name only what the requester
-typed. No function here sends a change to the service.
+The core's messages name the current owner of an address, but most users must not learn who that is.
+This module therefore detects common problems first, and its reasons mention only what the requester
+typed. Nothing in this module changes the tenant.
 """
 
 from __future__ import annotations
 
 from postroom_bot.domain import Action, Change
 from postroom_bot.errors import Rejected
-from postroom_client.errors import InvalidInput
+from postroom_client.errors import InvalidInput, Refused
 from postroom_client.models import Forwarder, Mailbox, password_flaw
 from postroom_client.names import Name, parse_address
 from postroom_client.tenant.declared import (
@@ -32,7 +32,7 @@ def plan_change(tenant: TenantState, change: Change) -> tuple[Name, Plan]:
 
     :raises InvalidInput: if an address is invalid
     :raises Rejected: if the change can't be made
-    :raises ValueError: if the change is a new password, which only `plan_password` plans
+    :raises ValueError: if the change is a new password; use `plan_password` instead
     """
     target = parse_address(change.target, "target")
     match change.action:
@@ -48,7 +48,7 @@ def plan_change(tenant: TenantState, change: Change) -> tuple[Name, Plan]:
             return target, (_forward if change.action.adds else _no_forward)(
                 tenant, target, destinations
             )
-    raise ValueError("a password is set only when the mailbox's owner creates it")
+    raise ValueError("a password is only set when the mailbox's owner creates it")
 
 
 def plan_password(tenant: TenantState, mailbox: Name, password: str) -> Plan:
@@ -62,6 +62,13 @@ def plan_password(tenant: TenantState, mailbox: Name, password: str) -> Plan:
     _require_mailbox(tenant, mailbox)
     passwords = Passwords({mailbox: (password,)}, replace=True)
     return plan_tenant(tenant, definition_of(DeclaredMailbox(mailbox)), passwords=passwords)
+
+
+def require_no_problems(plan: Plan) -> Plan:
+    """Return the plan, or raise Refused if it has problems that this module did not detect."""
+    if plan.problems:
+        raise Refused(" ".join(problem.text for problem in plan.problems))
+    return plan
 
 
 def _require_mailbox(tenant: TenantState, mailbox: Name) -> None:
@@ -114,7 +121,7 @@ def _forward(tenant: TenantState, target: Name, destinations: frozenset[Name]) -
 
 
 def _no_forward(tenant: TenantState, target: Name, destinations: frozenset[Name]) -> Plan:
-    """Plan to remove destinations, or the whole forwarder if no destination is named or remains."""
+    """Plan to remove destinations, or the whole forwarder if none are named or none remain."""
     found = tenant.find(target)
     if found is None and tenant.owner_of(target) is None:
         return Plan()

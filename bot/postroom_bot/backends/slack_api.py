@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The client for Slack's Web API, which no other module calls.
+"""The client for Slack's Web API. The bot calls Slack only through this module.
 
-Calls are not retried here, because the callers decide whether to retry. Exceptions contain no data
-that was sent or received, so that no token, message or profile is logged.
+Calls are not retried here; the callers decide whether to retry. Exceptions contain no data that was
+sent or received, so that no token, message or profile is logged.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from postroom_bot.ui.markup import Message
 TIMEOUT_SECONDS = 5
 
 #: Error codes for temporary problems that the call did not cause.
-_PASSING = frozenset(
+_TEMPORARY = frozenset(
     {
         "fatal_error",
         "internal_error",
@@ -36,15 +36,15 @@ _PASSING = frozenset(
         "service_unavailable",
     }
 )
-#: Error codes that reject the token itself.
+#: Error codes with which Slack rejects the token itself.
 _LOCKED_OUT = frozenset(
     {"account_inactive", "invalid_auth", "not_authed", "token_expired", "token_revoked"}
 )
 
-_LOGIN_REJECTED = "Slack refuses slack_bot_token (%s): reinstall the app and copy its token"
-UNREACHABLE = "Slack does not answer at %s: check slack_api_url and this network's proxy"
+_LOGIN_REJECTED = "Slack rejected slack_bot_token (%s): reinstall the app and copy its token"
+UNREACHABLE = "Slack is not responding at %s: check slack_api_url and the network's proxy"
 SOCKET_REJECTED = (
-    "Slack refuses the Socket Mode connection: check slack_app_token and its scope"
+    "Slack rejected the Socket Mode connection: check slack_app_token and its scope"
     " connections:write, and that Socket Mode is enabled in the app's settings"
 )
 
@@ -73,14 +73,14 @@ def web_client(token: str, *, base_url: str = WebClient.BASE_URL) -> WebClient:
 class SlackApi:
     """The calls that the bot makes to Slack's Web API. Thread-safe.
 
-    :param client: the SDK's client, which Bolt uses as well
-
     Every method may raise SlackUnavailable or SlackRejected.
+
+    :param client: the SDK's client, which Bolt uses as well
     """
 
     def __init__(self, client: WebClient) -> None:
         self.client = client
-        #: The ids of direct message conversations by user id.
+        #: The ids of direct message conversations, keyed by user id.
         self._direct: dict[str, str] = {}
         #: The error code if Slack rejected the bot's token in the last call, else "".
         self.locked_out = ""
@@ -156,7 +156,7 @@ class SlackApi:
         """Request a Socket Mode URL, to verify an app-level token."""
         _send(self.client.apps_connections_open, app_token=app_token)
 
-    def app_of(self, bot: str) -> str:
+    def app_id_of(self, bot: str) -> str:
         """Return the id of a bot's app, such as ``A0123``, or "" if Slack doesn't report it."""
         answer = self._call(self.client.bots_info, bot=bot)
         return str(_part(answer, "bot").get("app_id") or "")
@@ -175,7 +175,7 @@ class SlackApi:
         before, self.locked_out = self.locked_out, code
         if code and not before:
             log.error(
-                "Slack refuses slack_bot_token (%s): install the app again, set the new token and "
+                "Slack rejected slack_bot_token (%s): reinstall the app, set the new token and "
                 "restart the bot",
                 code,
             )
@@ -183,17 +183,17 @@ class SlackApi:
             log.warning("Slack accepts slack_bot_token again")
 
 
-def slack_api_of(settings: Settings) -> SlackApi:
+def create_slack_api(settings: Settings) -> SlackApi:
     """Return a client for Slack's Web API."""
     token = settings.slack_bot_token.get_secret_value()
     return SlackApi(web_client(token, base_url=settings.slack_api_url))
 
 
-def workspace_of(slack_api: SlackApi, settings: Settings) -> Workspace:
+def fetch_workspace(slack_api: SlackApi, settings: Settings) -> Workspace:
     """Return the bot's workspace and app, as reported by Slack."""
     try:
         answer = slack_api.whoami()
-        app = slack_api.app_of(str(answer.get("bot_id")))
+        app = slack_api.app_id_of(str(answer.get("bot_id")))
     except SlackRejected as rejection:
         raise StartError(_LOGIN_REJECTED % rejection.code) from None
     except SlackUnavailable:
@@ -208,7 +208,7 @@ def check_socket(slack_api: SlackApi, settings: Settings) -> None:
     """
     if settings.mode == "http" or settings.slack_app_token is None:
         return
-    # Slack allows only a few of these calls per minute. A rate limit doesn't mean a bad token.
+    # Slack allows few of these calls per minute, so a rate limit says nothing about the token.
     with suppress(SlackUnavailable):
         try:
             slack_api.open_socket(settings.slack_app_token.get_secret_value())
@@ -228,7 +228,7 @@ def _send(method: Callable[..., SlackResponse], **options: Any) -> dict[str, Any
             value = headers.get("retry-after")
             asked = str(value[0] if isinstance(value, list) and value else value)
             raise SlackUnavailable(float(asked) if asked.isdecimal() else None) from None
-        if response.status_code >= http.HTTPStatus.INTERNAL_SERVER_ERROR or code in _PASSING:
+        if response.status_code >= http.HTTPStatus.INTERNAL_SERVER_ERROR or code in _TEMPORARY:
             raise SlackUnavailable from None
         raise SlackRejected(code) from None
     except (OSError, ValueError, http.client.HTTPException, SlackRequestError):

@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 class Health(NamedTuple):
     """The state of one component.
 
-    :param works: whether the bot can report itself ready while the component is in this state
+    :param works: whether the bot counts as ready while the component is in this state
     :param text: the component's state, for `/readyz`
     """
 

@@ -10,7 +10,7 @@ the same evaluation, so they can't contradict each other.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import combinations
 from typing import NamedTuple
@@ -26,7 +26,7 @@ from postroom_bot.domain import (
     Request,
     Verdict,
 )
-from postroom_bot.policy.model import Policy, Rule
+from postroom_bot.policy.model import EVERYONE, Policy, Rule
 from postroom_bot.policy.protected_names import is_reserved, is_sensitive
 
 #: The number of approvals that a floor requires.
@@ -42,7 +42,7 @@ class Facts:
     :param requests_today: the number of the person's other requests in the last 24 hours
     :param alias_count: the number of aliases that the mailbox has, or None if unknown
     :param tombstone_owner: the mailbox that last had the removed target, or the target itself if it
-        was a forwarder; None without a tombstone
+        was a forwarder; None if there is no tombstone
     :param mailbox_owner_user: the Slack user who owns the mailbox, if known
     """
 
@@ -55,8 +55,8 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """A requested change with the values that rules check, computed once.
+class PolicyInput:
+    """The input of a decision: a person, a change and the values that controls and rules check.
 
     :param target: the address to add or remove, or the mailbox that gets a new password; "" for
         the person's own mailbox if that is unknown
@@ -78,7 +78,7 @@ class Case:
     external: tuple[str, ...]
 
 
-class Step(NamedTuple):
+class EvaluationStep(NamedTuple):
     """The result of evaluating a control or a rule. The names of controls are in angle brackets.
 
     :param sentence: a sentence for explanations; "" for a control that denies the change
@@ -89,18 +89,18 @@ class Step(NamedTuple):
 
 
 def decide(policy: Policy, person: Person, change: Change, facts: Facts) -> Decision:
-    """Return the policy's decision on a person's change, without ever raising an exception."""
+    """Return the policy's decision on a person's change. Never raises an exception."""
     return decide_with_steps(policy, person, change, facts)[0]
 
 
 def decide_with_steps(
     policy: Policy, person: Person, change: Change, facts: Facts
-) -> tuple[Decision, list[Step]]:
-    """Return the policy's decision and the steps that led to it, the last of which decided."""
+) -> tuple[Decision, list[EvaluationStep]]:
+    """Return the policy's decision and the steps that led to it. The last step decided."""
     mailbox = affected_mailbox(person, change)
     target = (mailbox or "") if change.action is Action.PASSWORD else change.target
     local, more = local_of(target), policy.reserved
-    case = Case(
+    given = PolicyInput(
         person=person,
         change=change,
         facts=facts,
@@ -111,29 +111,29 @@ def decide_with_steps(
         sensitive=is_sensitive(local, more.names, more.patterns),
         external=tuple(d for d in change.destinations if domain_of(d) not in facts.own_domains),
     )
-    steps: list[Step] = []
+    steps: list[EvaluationStep] = []
 
-    def denied(rule: str, reason: Reason) -> tuple[Decision, list[Step]]:
-        steps.append(Step(rule))
+    def denied(rule: str, reason: Reason) -> tuple[Decision, list[EvaluationStep]]:
+        steps.append(EvaluationStep(rule))
         return Decision(Verdict.DENY, rule, reason, policy_digest=policy.digest), steps
 
-    for name, about, denial in _controls(policy, case):
+    for name, about, denial in _controls(policy, given):
         if denial is not None:
             return denied(name, denial)
-        steps.append(Step(name, f"Passed: {about}."))
-    for rule in ordered(policy):
-        if reasons := list(_misfits(rule, case)):
-            steps.append(Step(rule.name, f"Does not match: {'; '.join(reasons)}."))
+        steps.append(EvaluationStep(name, f"Passed: {about}."))
+    for rule in evaluation_order(policy):
+        if reasons := list(_unmet_conditions(rule, given)):
+            steps.append(EvaluationStep(rule.name, f"Does not match: {'; '.join(reasons)}."))
             continue
-        steps.append(Step(rule.name, "Matches."))
-        return _decision_of_rule(policy, rule, case), steps
-    if case.reserved:
-        params = {"address": case.target, "approvers": policy.approvers}
+        steps.append(EvaluationStep(rule.name, "Matches."))
+        return _decision_of_rule(policy, rule, given), steps
+    if given.reserved:
+        params = {"address": given.target, "approvers": policy.approvers}
         return denied("<reserved>", Reason("address.reserved", params))
     return denied("<default>", Reason("policy.no_rule", {"approvers": policy.approvers}))
 
 
-def ordered(policy: Policy) -> tuple[Rule, ...]:
+def evaluation_order(policy: Policy) -> tuple[Rule, ...]:
     """Return the rules in evaluation order, with denying rules first."""
     return tuple(sorted(policy.rules, key=lambda rule: rule.deny is None))
 
@@ -144,6 +144,14 @@ def affected_mailbox(person: Person, change: Change) -> str | None:
         return None
     named = change.target if change.action is Action.PASSWORD else change.mailbox
     return named or person.mailbox
+
+
+def with_own_mailbox(change: Change, person: Person) -> Change:
+    """Return a change, with the person's own mailbox filled in if the change names no mailbox."""
+    mailbox = affected_mailbox(person, change)
+    if change.action is Action.PASSWORD:
+        return replace(change, target=mailbox or "")
+    return replace(change, mailbox=mailbox)
 
 
 def raised_quorum(policy: Policy, quorum: tuple[Quorum, ...]) -> tuple[Quorum, ...]:
@@ -170,29 +178,35 @@ def quorum_met(quorum: Sequence[Quorum], voters: Iterable[Collection[str]]) -> b
 
 
 def groups_of(request: Request, voter: Person) -> frozenset[str]:
-    """Return the quorum's groups to which the voter belongs."""
+    """Return the groups of the quorum that the voter belongs to."""
     return voter.groups & {one.group for one in request.quorum}
 
 
-def is_own(request: Request, voter: Person) -> bool:
+def is_own_request(request: Request, voter: Person) -> bool:
     """Return whether the voter has the requester's Slack id or mailbox."""
     same_mailbox = voter.mailbox is not None and voter.mailbox == request.requester_mailbox
     return voter.user == request.requester or same_mailbox
 
 
-def _controls(policy: Policy, case: Case) -> Iterator[tuple[str, str, Reason | None]]:
+def is_approver(policy: Policy, person: Person) -> bool:
+    """Return whether the policy makes this person an approver. Approvers may see all mailboxes."""
+    groups = {policy.approvers, *(one.group for rule in policy.rules for one in rule.quorum)}
+    return not person.groups.isdisjoint(groups - {EVERYONE})
+
+
+def _controls(policy: Policy, given: PolicyInput) -> Iterator[tuple[str, str, Reason | None]]:
     """Yield each control's name, what it ensures, and any reason to deny the change."""
-    person, change, facts = case.person, case.change, case.facts
+    person, change, facts = given.person, given.change, given.facts
     yield "<person>", "the person may use the bot", person.obstacle
 
     denial = None
-    if change.action.has_mailbox and not case.mailbox:
+    if change.action.has_mailbox and not given.mailbox:
         denial = person.mailbox_obstacle or Reason("mailbox.unnamed")
     yield "<identity>", "the mailbox is known", denial
 
-    yield "<invalid>", "every address is valid", _invalid_address(case)
+    yield "<invalid>", "every address is valid", _invalid_address(given)
 
-    names = (domain_of(name) for name in (case.target, case.mailbox) if name is not None)
+    names = (domain_of(name) for name in (given.target, given.mailbox) if name is not None)
     foreign = next((name for name in names if name not in facts.own_domains), None)
     denial = None if foreign is None else Reason("domain.foreign", {"domain": foreign})
     yield "<domain>", "every domain belongs to the tenant", denial
@@ -202,8 +216,8 @@ def _controls(policy: Policy, case: Case) -> Iterator[tuple[str, str, Reason | N
         # Anyone may recreate a former forwarder. A former alias may also become a forwarder, if the
         # last owner requests it.
         is_alias = change.action.is_alias
-        if owner not in ({case.mailbox} if is_alias else {case.target, person.mailbox}):
-            denial = Reason("address.kept_free", {"address": case.target})
+        if owner not in ({given.mailbox} if is_alias else {given.target, person.mailbox}):
+            denial = Reason("address.kept_free", {"address": given.target})
     yield "<tombstone>", "the address is not reserved for another owner", denial
 
     denial, limits = None, policy.limits
@@ -217,11 +231,11 @@ def _controls(policy: Policy, case: Case) -> Iterator[tuple[str, str, Reason | N
     yield "<limits>", "no limit is reached", denial
 
 
-def _invalid_address(case: Case) -> Reason | None:
-    change = case.change
+def _invalid_address(given: PolicyInput) -> Reason | None:
+    change = given.change
     if change.action is Action.FORWARD_ADD and not change.destinations:
         return Reason("forward.no_destinations", {"address": change.target})
-    for text in (case.target, *([case.mailbox] if case.mailbox else []), *change.destinations):
+    for text in (given.target, *([given.mailbox] if given.mailbox else []), *change.destinations):
         try:
             key = address(text)
         except InvalidAddress as error:
@@ -231,48 +245,50 @@ def _invalid_address(case: Case) -> Reason | None:
     return None
 
 
-def _misfits(rule: Rule, case: Case) -> Iterator[str]:
-    """Yield a phrase for each condition of the rule that the case does not meet."""
-    action = case.change.action
+def _unmet_conditions(rule: Rule, given: PolicyInput) -> Iterator[str]:
+    """Yield a phrase for each condition of the rule that is not met."""
+    action = given.change.action
     if action not in rule.actions:
         yield f"the rule is for {', '.join(rule.actions)}"
-    if case.person.groups.isdisjoint(rule.groups):
+    if given.person.groups.isdisjoint(rule.groups):
         yield f"the person is not in {' or '.join(rule.groups)}"
-    if rule.own is not None and rule.own is not case.own:
+    if rule.own is not None and rule.own is not given.own:
         yield f"the rule is for mailboxes that the person {'owns' if rule.own else 'does not own'}"
-    domain = domain_of(case.target)
+    domain = domain_of(given.target)
     if rule.domains and not any(fnmatchcase(domain, pattern) for pattern in rule.domains):
         yield f"the domain does not match {' or '.join(rule.domains)}"
-    if rule.addresses and not any(fnmatchcase(case.target, one) for one in rule.addresses):
+    if rule.addresses and not any(fnmatchcase(given.target, one) for one in rule.addresses):
         yield f"the address does not match {' or '.join(rule.addresses)}"
     restricted = rule.destinations != "any" and action is Action.FORWARD_ADD
-    if restricted and (rule.destinations == "external") is not bool(case.external):
+    if restricted and (rule.destinations == "external") is not bool(given.external):
         yield f"the rule is for {rule.destinations} destinations"
     # A rule that doesn't set `reserved` can deny reserved names but not allow them.
     reserved = False if rule.reserved is None and rule.deny is None else rule.reserved
-    if reserved is not None and reserved is not case.reserved:
+    if reserved is not None and reserved is not given.reserved:
         yield f"the rule is for names that are {'' if reserved else 'not '}reserved"
 
 
-def _decision_of_rule(policy: Policy, rule: Rule, case: Case) -> Decision:
+def _decision_of_rule(policy: Policy, rule: Rule, given: PolicyInput) -> Decision:
     """Return the decision of a matching rule, with the floors applied."""
     if rule.deny is not None:
         reason = Reason("policy.deny", {"text": rule.deny})
         return Decision(Verdict.DENY, rule.name, reason, policy_digest=policy.digest)
     # The floors: each of these warnings requires two approvals, regardless of the rule.
     warnings: list[Reason] = []
-    action, target = case.change.action, {"address": case.target}
-    if case.reserved:
+    action, target = given.change.action, {"address": given.target}
+    if given.reserved:
         warnings.append(Reason("warning.reserved", target))
-    elif case.sensitive and action is not Action.PASSWORD:
+    elif given.sensitive and action is not Action.PASSWORD:
         warnings.append(Reason("warning.sensitive", target))
-    if case.external and action is Action.FORWARD_ADD:
-        warnings.append(Reason("warning.external", {**target, "destinations": list(case.external)}))
-    if action is Action.PASSWORD and not case.own:
+    if given.external and action is Action.FORWARD_ADD:
+        warnings.append(
+            Reason("warning.external", {**target, "destinations": list(given.external)})
+        )
+    if action is Action.PASSWORD and not given.own:
         warnings.append(Reason("warning.password"))
     quorum = raised_quorum(policy, rule.quorum) if warnings else rule.quorum
-    if case.mailbox and not case.own and not case.facts.mailbox_owner_user:
-        warnings.append(Reason("warning.no_owner", {"mailbox": case.mailbox}))
+    if given.mailbox and not given.own and not given.facts.mailbox_owner_user:
+        warnings.append(Reason("warning.no_owner", {"mailbox": given.mailbox}))
     params = {"quorum": [list(one) for one in quorum]}
     if not quorum:
         reason = Reason("policy.no_approval")

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from postroom_bot.addresses import domain_of
 from postroom_bot.domain import Change, Person, Reason, Verdict
-from postroom_bot.policy.engine import Facts, affected_mailbox, decide_with_steps, ordered
+from postroom_bot.policy.engine import Facts, affected_mailbox, decide_with_steps, evaluation_order
 from postroom_bot.policy.model import EVERYONE, Policy, UserId, unknown_group
 
 _VERDICTS = {
@@ -40,7 +40,7 @@ def explain(
     lines.append(f"{steps[-1].name}: {f'{steps[-1].sentence} {reason}'.strip()}")
     # Rules and controls can't share a name, because only control names are in angle brackets.
     seen = {step.name for step in steps}
-    if left := [rule.name for rule in ordered(policy) if rule.name not in seen]:
+    if left := [rule.name for rule in evaluation_order(policy) if rule.name not in seen]:
         lines.append(f"Not reached: {', '.join(left)}.")
     return lines
 
@@ -69,7 +69,7 @@ def person_of(policy: Policy, user: str, mailbox: str | None, groups: Iterable[s
 
 
 def facts_of(policy: Policy, person: Person, change: Change, domains: Iterable[str] = ()) -> Facts:
-    """Return the facts from the policy file. The values of other facts never cause a denial.
+    """Return the facts in the policy file. All other facts get values that never cause a denial.
 
     :param domains: the tenant's domains; by default those of known mailboxes and trusted addresses
     """

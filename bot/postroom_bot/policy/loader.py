@@ -77,7 +77,7 @@ class PolicyError(Exception):
 
 
 class PolicyReloader:
-    """A thread-safe loader for the policy, which reloads the file on request.
+    """A thread-safe holder of the current policy, which can be reloaded from its file.
 
     :raises PolicyError: if the file is invalid
     """
@@ -89,7 +89,7 @@ class PolicyReloader:
         self.status = "ok"
 
     def current(self) -> Policy:
-        """Return the policy in force."""
+        """Return the current policy."""
         return self._policy
 
     def reload(self) -> None:
@@ -341,7 +341,7 @@ def _of_rule(policy: Policy, rule: Rule) -> FoundProblems:
 
 
 def _certain_floor(rule: Rule) -> str:
-    """Return the requests that a rule can't make automatic, with the remedy, or an empty string."""
+    """Return which requests a rule can't make automatic, and the remedy, or an empty string."""
     if rule.reserved:
         return "reserved names. Use approvals instead of automatic."
     if Action.PASSWORD in rule.actions and rule.own is not True:

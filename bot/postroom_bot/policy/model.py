@@ -120,7 +120,7 @@ class _Part(BaseModel):
     )
 
 
-class SlackEmail(_Part):
+class SlackEmailTrust(_Part):
     """How to identify mailbox owners by the email addresses in their Slack profiles."""
 
     model_config = ConfigDict(title="Slack email")
@@ -140,7 +140,7 @@ class Identity(_Part):
     )
     """The mailbox of each user, keyed by Slack user id. Users can't change this setting in
     Slack."""
-    slack_email: SlackEmail | None = Field(
+    slack_email: SlackEmailTrust | None = Field(
         default=None, examples=[{"domains": ["example.com"], "cooldown": "72h"}]
     )
     """Which confirmed addresses in Slack profiles to trust. If unset, only pinned mailboxes have
@@ -169,8 +169,10 @@ class Channels(_Part):
     """Whether cards and reminders notify the groups whose approval is needed."""
 
 
-class Reserved(_Part):
+class ReservedNames(_Part):
     """Protected names, in addition to the built-in names, which can't be removed."""
+
+    model_config = ConfigDict(title="Reserved")
 
     names: tuple[LocalName, ...] = _some(examples=[["vpn", "certificates"]])
     """Local parts that only a rule with `reserved: true` allows, and that always require two
@@ -191,8 +193,10 @@ class Limits(_Part):
     """The maximum number of aliases per mailbox."""
 
 
-class Requests(_Part):
-    """Deadlines, reminders and other durations of requests and reservations."""
+class RequestTiming(_Part):
+    """Deadlines and reminders for requests, and how long removed addresses stay reserved."""
+
+    model_config = ConfigDict(title="Requests")
 
     expire_after: Duration = _lasting("24h")
     """How long approvers have to decide before a request expires."""
@@ -200,7 +204,7 @@ class Requests(_Part):
     """How long a request waits before the approvers get a reminder. The default is half of
     `expire_after`, but at most 4h."""
     end_notice: Duration = _lasting("3d")
-    """How long before an alias or a forwarder ends to notify the requester."""
+    """How long before the end of an alias or a forwarder the requester is notified."""
     tombstone: Duration = _lasting("90d")
     """How long a removed address stays reserved for its previous owner."""
 
@@ -213,7 +217,7 @@ class Requests(_Part):
 
 
 class Rule(_Part):
-    """A rule, which applies to requests that meet all its conditions."""
+    """A rule. It applies to requests that meet all its conditions."""
 
     model_config = ConfigDict(
         json_schema_extra={"oneOf": [{"required": [effect]} for effect in EFFECTS]}
@@ -289,9 +293,9 @@ class Policy(_Part):
     """The group that approves if the rule is automatic but a built-in rule requires two
     approvals."""
     channels: Channels = Field(description=Channels.__doc__, examples=[{"approvals": "C024BE91L"}])
-    reserved: Reserved = _section(Reserved, names=["vpn"])
+    reserved: ReservedNames = _section(ReservedNames, names=["vpn"])
     limits: Limits = _section(Limits, open_requests=5)
-    requests: Requests = _section(Requests, expire_after="24h")
+    requests: RequestTiming = _section(RequestTiming, expire_after="24h")
     rules: tuple[Rule, ...] = Field(
         strict=False,
         min_length=1,

@@ -15,8 +15,8 @@ from fnmatch import fnmatchcase
 from string import digits
 
 #: The names in RFC 2142 except for departments, the five names that the CA/Browser Forum permits,
-#: names that certificate authorities used in the past, and names that mail systems send mail from
-#: or send reports to.
+#: names that certificate authorities used in the past, and names that mail systems use to send mail
+#: or receive reports.
 RESERVED = frozenset(
     [
         *("abuse", "daemon", "ftp", "mailerdaemon", "news", "nobody", "noc", "postmaster", "root"),

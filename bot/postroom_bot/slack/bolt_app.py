@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Bolt app with all its handlers, and the handling of their unexpected errors."""
+"""The Bolt app with all its handlers, and the handler for their unexpected errors."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from postroom_bot.domain import Reason
 from postroom_bot.errors import SlackRejected, SlackUnavailable, StartError
 from postroom_bot.ops.metrics import Metrics
 from postroom_bot.slack import handlers
-from postroom_bot.slack.handlers import Services
+from postroom_bot.slack.handlers import HandlerServices
 from postroom_bot.slack.payloads import reply
 from postroom_bot.ui.reason_texts import reason_text
 from postroom_bot.ui.views import text_modal
 
 INTERNAL_ERROR = "Something went wrong, and I have logged it. Try again in a minute."
-#: Longer than Bolt's interval of 10 ms between checks for an acknowledgement.
+#: Longer than the 10 ms between Bolt's checks for an acknowledgement.
 _ACK_SECONDS = 0.1
 _KINDS = frozenset({"block_actions", "view_submission", "view_closed", "shortcut"})
 #: Slack's error codes for a modal that a repeated delivery or press has already opened or updated.
@@ -61,7 +61,9 @@ class TimedApp(App):
         return response
 
 
-def app_of(settings: Settings, services: Services, thread_pool: ThreadPoolExecutor) -> App:
+def create_app(
+    settings: Settings, services: HandlerServices, thread_pool: ThreadPoolExecutor
+) -> App:
     """Return the app with all its handlers, which run in the thread pool."""
     metrics, secret = services.deps.metrics, settings.slack_signing_secret
     try:
@@ -87,7 +89,7 @@ def answer_error(
     context: BoltContext,
     response: BoltResponse | None,
 ) -> BoltResponse | None:
-    """Log and count an unexpected error in a handler, and reply to the person without any details.
+    """Log and count an unexpected error in a handler, and reply to the person without details.
 
     :param response: the response that Slack would get; None if the request was acknowledged
     """
@@ -123,7 +125,7 @@ def answer_error(
 def kind_of(body: dict[str, Any]) -> str:
     """Return the kind of a payload, such as ``command``, ``event`` or ``other``.
 
-    There are only a few kinds, because the kind is a metric's label.
+    There are only a few kinds, because they are used as a metric label.
     """
     if "command" in body:
         return "command"

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The handlers for the slash command, the buttons, the modals and the events of Slack.
+"""The handlers for Slack's slash command, buttons, modals and events.
 
 A trigger expires after 3 seconds. A modal that needs data from Slack or the mail service is
-therefore opened as "working" first, and updated when the data arrives.
+therefore opened as a loading modal first, and updated when the data arrives.
 """
 
 from __future__ import annotations
@@ -33,46 +33,48 @@ from postroom_bot.slack.payloads import (
     reply,
     wait_for_display,
 )
-from postroom_bot.store import requests, slack_records
+from postroom_bot.store import profile_emails, requests
 from postroom_bot.ui import messages, parser, views
 from postroom_bot.ui.markup import Message, View
 from postroom_bot.ui.reason_texts import plain_reason_text, reason_text
 from postroom_bot.workflow.dependencies import Dependencies
-from postroom_bot.workflow.intake import DayOver, Intake
 from postroom_bot.workflow.lookups import Lookups
-from postroom_bot.workflow.passwords import NeedsApproval, NotShown, Passwords, PressedTwice
+from postroom_bot.workflow.passwords import NeedsApproval, NotShown, Passwords, RepeatedDelivery
+from postroom_bot.workflow.request_service import EndDatePassed, RequestService
 
 #: Errors whose message is shown to the person.
 EXPECTED = (ReasonError, SlackUnavailable, SlackRejected)
 WORKING = "One moment ..."
-#: How many times to try to send Slack a view with a new password, and the pauses in between.
-TRIES = 4
+#: How many times to try to send Slack the view with a new password, and the delays in between.
+SEND_ATTEMPTS = 4
 PAUSE_SECONDS = 1.0
 MAX_PAUSE_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Services:
-    """The services that handlers use. All threads share one Services object."""
+class HandlerServices:
+    """The services that the handlers call. All threads share one HandlerServices object."""
 
     deps: Dependencies
-    intake: Intake
+    request_service: RequestService
     passwords: Passwords
     lookups: Lookups
     mail_host: str
 
     def error_text(self, interaction: Interaction, action: str, error: Exception) -> str:
-        """Return the text of one of the EXPECTED errors, and record a Forbidden error in the audit.
+        """Return the text of an EXPECTED error. Record a Forbidden error in the audit.
 
-        :param action: a word for what the person tried to do
+        :param action: a word for the attempted action
         """
         reason = error.reason if isinstance(error, ReasonError) else Reason("slack.unavailable")
         if isinstance(error, Forbidden):
-            self.intake.record_turned_away(interaction.user, interaction.team, action, reason)
+            self.request_service.audit_forbidden_attempt(
+                interaction.user, interaction.team, action, reason
+            )
         return reason_text(reason)
 
 
-def register(app: App, services: Services) -> None:
+def register(app: App, services: HandlerServices) -> None:
     """Register all handlers."""
     _register_command(app, services)
     _register_buttons(app, services)
@@ -80,8 +82,8 @@ def register(app: App, services: Services) -> None:
     _register_events(app, services)
 
 
-def _register_command(app: App, services: Services) -> None:
-    intake = services.intake
+def _register_command(app: App, services: HandlerServices) -> None:
+    request_service = services.request_service
 
     @app.command(parser.COMMAND)
     def command(ack: Answer, body: Body, respond: Answer) -> None:
@@ -95,10 +97,10 @@ def _register_command(app: App, services: Services) -> None:
                     return
                 case parser.Password(mailbox):
                     ack()
-                    _offer_password(services, interaction, mailbox)
+                    _start_password(services, interaction, mailbox)
                     return
                 case Change() as change:
-                    request = intake.submit(
+                    request = request_service.submit(
                         interaction.key, change, interaction.user, interaction.team
                     )
                     answer = messages.received(request)
@@ -108,7 +110,7 @@ def _register_command(app: App, services: Services) -> None:
                     )
                 case parser.Cancel(request_id):
                     answer = reason_text(
-                        intake.cancel(interaction.key, request_id, interaction.user)
+                        request_service.cancel(interaction.key, request_id, interaction.user)
                     )
                 case parser.Help():
                     answer = messages.command_list()
@@ -126,8 +128,10 @@ def _register_command(app: App, services: Services) -> None:
         reply(ack, answer)
 
 
-def _look_up(services: Services, interaction: Interaction, lookup: parser.Lookup) -> Message | str:
-    """Return the answer to a command that queries Slack and the mail service."""
+def _look_up(
+    services: HandlerServices, interaction: Interaction, lookup: parser.Lookup
+) -> Message | str:
+    """Run a command that queries Slack and the mail service, and return the reply."""
     lookups, user, team = services.lookups, interaction.user, interaction.team
     try:
         match lookup:
@@ -142,8 +146,8 @@ def _look_up(services: Services, interaction: Interaction, lookup: parser.Lookup
         return services.error_text(interaction, "list", error)
 
 
-def _register_buttons(app: App, services: Services) -> None:
-    intake = services.intake
+def _register_buttons(app: App, services: HandlerServices) -> None:
+    request_service = services.request_service
 
     @app.block_action(messages.REQUEST_APPROVE)
     def approve(ack: Answer, body: Body, respond: Answer) -> None:
@@ -157,7 +161,7 @@ def _register_buttons(app: App, services: Services) -> None:
             card=interaction.card,
             app=interaction.app,
         )
-        answer = intake.vote(press)
+        answer = request_service.vote(press)
         ack()
         reply(respond, reason_text(answer))
 
@@ -184,13 +188,13 @@ def _register_buttons(app: App, services: Services) -> None:
             app=interaction.app,
             justification=justification,
         )
-        answer = intake.vote(press)
+        answer = request_service.vote(press)
         ack(response_action="update", view=views.text_modal(reason_text(answer)))
 
     @app.block_action(messages.REQUEST_CANCEL)
     def cancel(ack: Answer, body: Body, respond: Answer) -> None:
         interaction = interaction_of(body)
-        answer = intake.cancel(interaction.key, interaction.value, interaction.user)
+        answer = request_service.cancel(interaction.key, interaction.value, interaction.user)
         ack()
         if (body.get("view") or {}).get("type") == "home":
             _publish_home(services, interaction.user)
@@ -202,7 +206,7 @@ def _register_buttons(app: App, services: Services) -> None:
         ack()
         interaction = interaction_of(body)
         try:
-            request = intake.extend(
+            request = request_service.extend(
                 interaction.key, interaction.value, interaction.user, interaction.team
             )
         except UserError as error:
@@ -211,7 +215,7 @@ def _register_buttons(app: App, services: Services) -> None:
             reply(respond, messages.received(request))
 
 
-def _register_events(app: App, services: Services) -> None:
+def _register_events(app: App, services: HandlerServices) -> None:
     @app.event("app_home_opened")
     def home_opened(event: dict[str, Any]) -> None:
         if event.get("tab") == "home":
@@ -223,17 +227,17 @@ def _register_events(app: App, services: Services) -> None:
         services.deps.people.forget(user)
         # Look the person up now, to record when their email address changed. Slack reports changes
         # to all accounts, but most users never use the bot.
-        recorded = services.deps.database.read(lambda c: slack_records.last_email(c, user))
+        recorded = services.deps.database.read(lambda c: profile_emails.latest(c, user))
         if recorded is not None:
             services.deps.people.person(user, fresh=True)
 
 
-def _publish_home(services: Services, user: str) -> None:
+def _publish_home(services: HandlerServices, user: str) -> None:
     """Update a person's Home tab."""
     # In an organization, the event may come from a workspace other than the bot's.
     person = services.deps.people.person(user)
     found = services.deps.database.read(lambda c: requests.open_by(c, user))
-    waiting = [] if person.obstacle else services.deps.database.read(requests.waiting)
+    waiting = [] if person.obstacle else services.deps.database.read(requests.pending)
     to_approve = [
         request
         for request in waiting
@@ -246,7 +250,7 @@ def _publish_home(services: Services, user: str) -> None:
     services.deps.slack_api.publish_home(user, views.home_tab(person, aliases, found, to_approve))
 
 
-def _register_modals(app: App, services: Services) -> None:
+def _register_modals(app: App, services: HandlerServices) -> None:
     @app.shortcut(views.SHORTCUT_MENU)
     def open_menu(ack: Answer, body: Body) -> None:
         ack()
@@ -259,7 +263,7 @@ def _register_modals(app: App, services: Services) -> None:
         if views.FORMS[name].action is not Action.ALIAS_REMOVE:
             _open_modal(services, interaction, views.form(name))
             return
-        opened = _open_modal(services, interaction, views.working(views.TITLE))
+        opened = _open_modal(services, interaction, views.loading_modal(views.TITLE))
         aliases: list[str] = []
         # If the list is not available, the person can type the address.
         with suppress(*EXPECTED):
@@ -276,7 +280,7 @@ def _register_modals(app: App, services: Services) -> None:
     def open_password(ack: Answer, body: Body) -> None:
         ack()
         interaction = interaction_of(body)
-        _offer_password(services, interaction, request_id=interaction.value or None)
+        _start_password(services, interaction, request_id=interaction.value or None)
 
     for name in (views.OPEN_PASSWORD, messages.PASSWORD_SHOW):
         app.block_action(name)(open_password)
@@ -285,23 +289,23 @@ def _register_modals(app: App, services: Services) -> None:
     def create_password(ack: Answer, body: Body) -> None:
         view = body["view"]
         mailbox, request_id = views.read_password_confirm(str(view["private_metadata"]))
-        working = views.working(views.PASSWORD_TITLE, creates_password=True)
-        ack(response_action="update", view=working)
+        loading = views.loading_modal(views.PASSWORD_TITLE, creates_password=True)
+        ack(response_action="update", view=loading)
         # The acknowledgement has replaced the view, so the view's hash has changed.
         window = ViewRef(str(view["id"]), hash="")
-        _reveal_password(services, interaction_of(body), window, mailbox, request_id)
+        _create_password(services, interaction_of(body), window, mailbox, request_id)
 
 
-def _submit_form(services: Services, interaction: Interaction, view: View) -> dict[str, Any]:
-    """Request the change in a submitted form. Return the acknowledgement with a note or errors."""
+def _submit_form(services: HandlerServices, interaction: Interaction, view: View) -> dict[str, Any]:
+    """Submit the change in a form, and return the arguments of `ack`, with a note or errors."""
     try:
         change = views.read_form(str(view["callback_id"]), view["state"]["values"])
-        request = services.intake.submit(
+        request = services.request_service.submit(
             interaction.key, change, interaction.user, interaction.team
         )
     except views.FormErrors as error:
         return {"response_action": "errors", "errors": error.errors}
-    except DayOver as error:
+    except EndDatePassed as error:
         errors = {"last_day": plain_reason_text(error.reason)}
         return {"response_action": "errors", "errors": errors}
     except UserError as error:
@@ -311,29 +315,29 @@ def _submit_form(services: Services, interaction: Interaction, view: View) -> di
     return {"response_action": "update", "view": views.text_modal(text)}
 
 
-def _open_modal(services: Services, interaction: Interaction, view: View) -> ViewRef:
+def _open_modal(services: HandlerServices, interaction: Interaction, view: View) -> ViewRef:
     """Open a modal or, if the interaction took place in a modal, update that modal."""
     if interaction.modal is None:
         return services.deps.slack_api.open_view(interaction.trigger, view)
     return services.deps.slack_api.update_view(interaction.modal, view)
 
 
-def _offer_password(
-    services: Services,
+def _start_password(
+    services: HandlerServices,
     interaction: Interaction,
     mailbox: str | None = None,
     request_id: str | None = None,
 ) -> None:
     """Ask the person to confirm a new password, request its approval, or explain a refusal."""
-    opened = _open_modal(services, interaction, views.working(views.PASSWORD_TITLE))
+    opened = _open_modal(services, interaction, views.loading_modal(views.PASSWORD_TITLE))
     user, team = interaction.user, interaction.team
     try:
         try:
-            offered = services.passwords.offer(user, team, mailbox, request_id)
-            view = views.password_confirm(offered, request_id)
+            authorized = services.passwords.authorize(user, team, mailbox, request_id)
+            view = views.password_confirm(authorized, request_id)
         except NeedsApproval:
             change = Change(Action.PASSWORD, mailbox or "")
-            request = services.intake.submit(interaction.key, change, user, team)
+            request = services.request_service.submit(interaction.key, change, user, team)
             view = views.text_modal(messages.received_text(request))
     except EXPECTED as error:
         text = services.error_text(interaction, Action.PASSWORD, error)
@@ -341,14 +345,14 @@ def _offer_password(
     services.deps.slack_api.update_view(opened, view)
 
 
-def _reveal_password(
-    services: Services,
+def _create_password(
+    services: HandlerServices,
     interaction: Interaction,
     window: ViewRef,
     mailbox: str,
     request_id: str | None,
 ) -> None:
-    """Create a password and show it in the modal, which currently shows "working"."""
+    """Create a password and show it in place of the loading modal."""
     acknowledged = time.monotonic()
 
     def show(password: SecretStr) -> None:
@@ -358,7 +362,7 @@ def _reveal_password(
     def update(view: View) -> None:
         """Update the modal, with retries, because the new password is stored nowhere else."""
         wait_for_display(acknowledged)
-        for _ in range(TRIES - 1):
+        for _ in range(SEND_ATTEMPTS - 1):
             try:
                 services.deps.slack_api.update_view(window, view)
             except SlackUnavailable as error:
@@ -368,10 +372,10 @@ def _reveal_password(
         services.deps.slack_api.update_view(window, view)
 
     try:
-        services.passwords.reveal(
+        services.passwords.create_and_show(
             interaction.key, interaction.user, interaction.team, mailbox, request_id, show
         )
-    except PressedTwice:
+    except RepeatedDelivery:
         # The handler of the first delivery updates the modal.
         return
     except EXPECTED as error:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from postroom_bot.ui.parser import COMMAND, ENTRIES
+from postroom_bot.ui.parser import COMMAND, SUBCOMMANDS
 from postroom_bot.ui.views import SHORTCUT_MENU
 
 #: The bot's OAuth scopes and their purposes.
@@ -37,7 +37,7 @@ def manifest(*, socket_mode: bool, url: str | None = None) -> dict[str, Any]:
         raise ValueError("Socket Mode needs no URL. Omit it.")
     if not socket_mode and not (url or "").startswith("https://"):
         raise ValueError("Give the bot's public URL. It must begin with https://.")
-    *words, last = dict.fromkeys(entry.words.split()[0] for entry in ENTRIES)
+    *words, last = dict.fromkeys(one.words.split()[0] for one in SUBCOMMANDS)
     request_url = {"request_url": url} if url else {}
     command = {
         "command": COMMAND,

@@ -26,13 +26,14 @@ Body = Mapping[str, Any]
 class Interaction(NamedTuple):
     """A command, a pressed button, a shortcut or a submitted view.
 
-    :param team: the id of the person's workspace, which for outsiders is not the bot's
-    :param key: identifies the interaction, even if Slack delivers it again
-    :param trigger: the id that allows opening a modal for 3 seconds; "" for a submitted view
+    :param team: the id of the person's workspace, which may not be the bot's
+    :param key: the idempotency key, which is the same if Slack delivers the interaction again
+    :param trigger: the trigger id, which is valid for 3 seconds; "" for a submitted view
     :param value: the request id in the button's value, or ""
     :param modal: the submitted modal, or the modal that contains the button
     :param card: the message that contains the button
-    :param app: the id of the app that posted the message; "" if the payload names two apps
+    :param app: the id of the app that posted the message; "" if the payload names two different
+        apps
     """
 
     user: str

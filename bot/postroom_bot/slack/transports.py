@@ -47,8 +47,8 @@ _CLOSE_TIMEOUT = 2.0
 class SocketModeTransport(SocketModeHandler):
     """A Socket Mode connection that reconnects when it is lost.
 
-    When the transport stops, it accepts no more requests and finishes the current requests. If a
-    request is not accepted, it is not acknowledged, so Slack sends it to another connection.
+    When the transport stops, it finishes the current requests and accepts no more. Slack sends a
+    request that is not acknowledged to another connection.
     """
 
     def __init__(self, app: App, app_token: str) -> None:
@@ -88,8 +88,7 @@ class SocketModeTransport(SocketModeHandler):
         session = self.client.current_session
         if session is not None:
             session.keep_running = False
-            # Closing alone would not wake the thread that reads from the connection, but would wait
-            # for that thread.
+            # Closing the connection would not wake the thread that reads from it, but wait for it.
             self._shut_down_socket()
         # The client may still wait up to 10 s for its socket.
         closing = threading.Thread(target=self.close, daemon=True)
@@ -170,7 +169,7 @@ class HttpTransport:
 Transport = SocketModeTransport | HttpTransport
 
 
-def transport_of(settings: Settings, app: App) -> Transport:
+def create_transport(settings: Settings, app: App) -> Transport:
     """Return the transport that the settings select."""
     if settings.mode == "http" or settings.slack_app_token is None:
         return HttpTransport(app, settings.http_host, settings.http_port)

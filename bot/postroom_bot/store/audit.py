@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The audit: an append-only table whose rows form a hash chain.
 
-Database triggers reject updates and deletions. If someone removes the triggers and edits a row, the
-chain is broken. If someone also rewrites all later rows, a comparison with the streamed lines
-reveals the tampering. A row's hash is the SHA-256 of the previous row's hash, in hexadecimal,
-followed by the row as canonical JSON: sorted keys, no whitespace, ASCII.
+Database triggers reject updates and deletions. Editing a row after removing the triggers breaks the
+chain. If all later rows are rewritten as well, a comparison with the streamed lines reveals the
+tampering.
+
+A row's hash is the SHA-256 of the previous row's hash, in hexadecimal, followed by the row as
+canonical JSON: sorted keys, no whitespace, ASCII.
 """
 
 from __future__ import annotations
@@ -121,7 +123,7 @@ def append(
     details = dict(data or {})
     _refuse_secrets(details)
     if at.tzinfo is None:
-        raise ValueError("a time needs its time zone")
+        raise ValueError("the time must be timezone-aware")
     written = at.astimezone(UTC).isoformat(timespec="microseconds")
     # The lock on this row serializes all writers.
     head = connection.execute(select(audit_head.c.seq, audit_head.c.hash).with_for_update()).one()
@@ -178,7 +180,7 @@ def verify_lines(connection: Connection, lines: Iterable[str]) -> Verified:
     """Verify the database, and compare the streamed lines with the database.
 
     The lines may begin with any row, for example after a log rotation, and may repeat rows after a
-    crash. The database may contain rows that were not streamed yet.
+    crash. The database may contain rows that have not been streamed yet.
 
     :returns: the number and the hash of the last streamed row
     :raises Tampered: if a line differs from its row, lines are missing, or `verify` fails
@@ -201,7 +203,7 @@ def verify_lines(connection: Connection, lines: Iterable[str]) -> Verified:
 
 
 def stream(database: Database, write: Callable[[str], None]) -> int:
-    """Write the rows that were not streamed yet as JSON lines, and return the number of rows.
+    """Write the rows that have not been streamed yet as JSON lines, and return their number.
 
     Rows are written in order and at least once. After a crash, some rows may be written again.
     """

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The ledger, which lists the changes that the bot has made, and the tombstones of addresses.
+"""The ledger of the changes that the bot has made, and its export as a definition.
 
-The ledger can be exported as a definition file. It complements the administrator's own file, so
-that the next converge keeps the changes:
+The exported definition file complements the administrator's own file, so that the next run of
+`email_tenant` keeps the changes:
 
     definition_files: [tenant.yml, chat.json]
 
@@ -18,8 +18,6 @@ that the next converge keeps the changes:
 - Mailboxes in the ledger are declared present, as long as they exist. If the administrator's file
   declares such a mailbox absent, its aliases are removed and the mailbox is deleted.
 - If aliases are purged, mailboxes in the ledger lose all aliases that neither file lists.
-
-The tombstone of a removed address reserves the address for its last owner for a while.
 """
 
 from __future__ import annotations
@@ -28,10 +26,10 @@ from collections.abc import Container, Iterable
 from datetime import UTC, datetime, tzinfo
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, select
 
 from postroom_bot.domain import Action, Change
-from postroom_bot.store.tables import from_row, insert_new, to_columns, tombstone
+from postroom_bot.store.tables import from_row, insert_new, to_columns
 from postroom_bot.store.tables import ledger as table
 
 
@@ -97,37 +95,11 @@ def in_force(changes: Iterable[Change]) -> list[Change]:
     """Return the changes that no later change has replaced.
 
     Only the latest change to an address is in force. However, removing an alias from a mailbox
-    doesn't affect other mailboxes, because anyone may request the removal of an address that they
-    never had.
+    doesn't affect other mailboxes, because anyone may request the removal of an address that
+    was never theirs.
     """
     found: dict[str, list[Change]] = {}
     for change in changes:
         before = found.get(change.target, ()) if change.action is Action.ALIAS_REMOVE else ()
         found[change.target] = [*(one for one in before if one.mailbox != change.mailbox), change]
     return [change for about_one in found.values() for change in about_one]
-
-
-def add_tombstone(
-    connection: Connection, address: str, owner: str, *, at: datetime, until: datetime
-) -> None:
-    """Reserve an address for its last owner, replacing any earlier tombstone."""
-    values = {"address": address, "owner": owner, "at": at, "until": until}
-    if not insert_new(connection, tombstone, values):
-        same = tombstone.c.address == address
-        connection.execute(update(tombstone).where(same).values(values))
-
-
-def tombstone_owner(connection: Connection, address: str, *, now: datetime) -> str | None:
-    """Return the last owner of an address if a tombstone still reserves it, or None."""
-    counts = (tombstone.c.address == address, tombstone.c.until > now)
-    return connection.scalar(select(tombstone.c.owner).where(*counts))
-
-
-def delete_tombstone(connection: Connection, address: str) -> None:
-    """Delete the tombstone of an address, if there is one."""
-    connection.execute(delete(tombstone).where(tombstone.c.address == address))
-
-
-def purge_tombstones(connection: Connection, now: datetime) -> int:
-    """Delete the tombstones that have expired, and return how many were deleted."""
-    return connection.execute(delete(tombstone).where(tombstone.c.until <= now)).rowcount

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Store and query requests, change their state, and lease each request to one owner at a time.
+"""Store and query requests, change their state, and lease each request to one holder at a time.
 
-The owner of a lease processes the request outside transactions and writes with `save` and
-`transition`. Both functions check the state and the lease first, so an owner that has lost its
-lease can no longer write. While a request changes a mailbox or a forwarder, its owner holds a lock.
+The holder of a lease processes the request outside transactions and writes with `save` and
+`transition`. Both functions check the state and the lease first, so a holder that has lost its
+lease can no longer write. While a request changes a mailbox or a forwarder, the holder locks it.
 """
 
 from __future__ import annotations
@@ -193,23 +193,27 @@ def recent_by(connection: Connection, requester: str, limit: int = 10) -> list[R
     return _all(connection, mine.order_by(table.c.created_at.desc(), table.c.id).limit(limit))
 
 
-def waiting(connection: Connection) -> list[Request]:
+def pending(connection: Connection) -> list[Request]:
     """Return all pending requests, oldest first."""
-    pending = select(table).where(table.c.state == State.PENDING)
-    return _all(connection, pending.order_by(table.c.created_at, table.c.id))
+    found = select(table).where(table.c.state == State.PENDING)
+    return _all(connection, found.order_by(table.c.created_at, table.c.id))
 
 
-def usage(
+def count_earlier(
     connection: Connection, requester: str, *, since: datetime, before: tuple[datetime, str]
 ) -> tuple[int, int]:
-    """Return how many requests of a requester are open, and how many were created since a time.
+    """Return how many earlier requests of a requester are open, and how many are recent.
 
-    :param before: the creation time and the id of a request; only earlier requests count
+    :param since: requests created at or after this time are recent
+    :param before: the creation time and the id of the request to compare with. Of the requests that
+        were created at exactly this time, those with a lower id are counted if they are open, and
+        none are counted as recent.
     """
     at, request_id = before
-    earlier = or_(table.c.created_at < at, and_(table.c.created_at == at, table.c.id < request_id))
-    is_open = func.count().filter(table.c.state.in_(OPEN), earlier)
-    is_recent = func.count().filter(table.c.created_at >= since, table.c.created_at < at)
+    created_before = table.c.created_at < at
+    same_time_lower_id = and_(table.c.created_at == at, table.c.id < request_id)
+    is_open = func.count().filter(table.c.state.in_(OPEN), or_(created_before, same_time_lower_id))
+    is_recent = func.count().filter(table.c.created_at >= since, created_before)
     counts = select(is_open, is_recent).where(table.c.requester == requester)
     open_requests, recent = connection.execute(counts).one()
     return open_requests, recent
@@ -229,7 +233,8 @@ def open_duplicate(
 
     Two changes that differ only in their reason or end date are considered the same.
 
-    :param of: a new request; its duplicates were created earlier or are already evaluated
+    :param of: a new request; its duplicates can only be requests that were created earlier or are
+        already evaluated
     """
     same = replace(change, justification="", last_day=None).as_dict()
     for one in open_by(connection, requester):
@@ -242,7 +247,7 @@ def open_duplicate(
     return None
 
 
-def destinations_of(connection: Connection, forwarder: str) -> dict[str, Request]:
+def latest_by_destination(connection: Connection, forwarder: str) -> dict[str, Request]:
     """Return the latest request for each destination that the bot has added and not removed."""
     done = and_(table.c.target == forwarder, table.c.state == State.DONE)
     found: dict[str, Request] = {}

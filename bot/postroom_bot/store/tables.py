@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The current tables, the conversion of objects to rows and back, and `migrate`."""
+"""The database tables, the conversion between objects and rows, and `migrate`."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ SCHEMA = Schema(
 )
 
 
-class Moment(TypeDecorator[datetime]):
+class UtcDateTime(TypeDecorator[datetime]):
     """A column type for timezone-aware times in UTC. SQLite itself does not store time zones."""
 
     impl = DateTime(timezone=True)
@@ -75,7 +75,7 @@ class Moment(TypeDecorator[datetime]):
     def process_bind_param(self, value: datetime | None, _dialect: Dialect) -> datetime | None:
         """Convert a time to UTC, or raise ValueError if its time zone is missing."""
         if value is not None and value.tzinfo is None:
-            raise ValueError("a time needs its time zone")
+            raise ValueError("the time must be timezone-aware")
         return value and value.astimezone(UTC)
 
     def process_result_value(self, value: datetime | None, _dialect: Dialect) -> datetime | None:
@@ -98,8 +98,8 @@ def _text(name: str, **options: Any) -> Column[str]:
     return Column(name, String, nullable=False, **options)
 
 
-def _moment(name: str, **options: Any) -> Column[datetime]:
-    return Column(name, Moment, nullable=False, **options)
+def _time(name: str, **options: Any) -> Column[datetime]:
+    return Column(name, UtcDateTime, nullable=False, **options)
 
 
 def _change_columns() -> Iterator[Column[Any]]:
@@ -113,7 +113,7 @@ def _change_columns() -> Iterator[Column[Any]]:
 
 metadata = MetaData()
 
-# Earlier versions chose the stored names. Where the code uses another name, it is the `key`.
+# Some stored names date from earlier versions. In these columns, `key` is the name in the code.
 
 request = Table(
     "request",
@@ -123,7 +123,7 @@ request = Table(
     _text("requester"),
     _text("team"),
     Column("state", _code(State), nullable=False),
-    _moment("created_at"),
+    _time("created_at"),
     _text("origin"),
     Column("requester_mailbox", String),
     _text("rule"),
@@ -131,10 +131,10 @@ request = Table(
     Column("warnings", JSON, nullable=False),
     _text("digest"),
     _text("policy_digest"),
-    Column("decide_by", Moment),
-    Column("execute_by", Moment),
-    Column("remind_at", Moment),
-    Column("ends_at", Moment, key="removal_at"),
+    Column("decide_by", UtcDateTime),
+    Column("execute_by", UtcDateTime),
+    Column("remind_at", UtcDateTime),
+    Column("ends_at", UtcDateTime, key="removal_at"),
     Column("card_channel", String),
     Column("card_ts", String),
     _text("card_state"),
@@ -145,10 +145,10 @@ request = Table(
     Column("blocked_params", JSON(none_as_null=True)),
     Column("result_code", String),
     Column("result_params", JSON(none_as_null=True)),
-    Column("ended_at", Moment, key="closed_at"),
-    Column("due_at", Moment),
+    Column("ended_at", UtcDateTime, key="closed_at"),
+    Column("due_at", UtcDateTime),
     Column("lease_owner", String, key="lease_holder"),
-    Column("lease_until", Moment),
+    Column("lease_until", UtcDateTime),
     Column("leases", Integer, nullable=False, key="lease_count"),
     Column("version", Integer, nullable=False, key="due_marks"),
     Index("request_due", "due_at"),
@@ -164,7 +164,7 @@ vote = Table(
     _text("team"),
     Column("approves", Boolean, nullable=False),
     Column("state", _code(VoteState), nullable=False),
-    _moment("at"),
+    _time("at"),
     _text("card_channel"),
     _text("card_ts"),
     _text("reason", key="justification"),
@@ -190,14 +190,14 @@ notification = Table(
     metadata,
     Column("request", ForeignKey(request.c.id), primary_key=True),
     Column("kind", String, primary_key=True),
-    _moment("at"),
+    _time("at"),
 )
 
 inbox = Table(
     "inbox",
     metadata,
     Column("key", String(KEY_LENGTH), primary_key=True),
-    _moment("at", index=True),
+    _time("at", index=True),
 )
 
 mailbox_lock = Table(
@@ -205,7 +205,7 @@ mailbox_lock = Table(
     metadata,
     Column("mailbox", String, primary_key=True),
     _text("owner", key="holder"),
-    _moment("until"),
+    _time("until"),
 )
 
 slack_email = Table(
@@ -213,8 +213,8 @@ slack_email = Table(
     metadata,
     Column("user", String, primary_key=True),
     _text("email"),
-    _moment("since"),
-    Column("changed_at", Moment),
+    _time("since"),
+    Column("changed_at", UtcDateTime),
 )
 
 # The table keeps the name that it had in the first release.
@@ -223,8 +223,8 @@ tombstone = Table(
     metadata,
     Column("address", String, primary_key=True),
     _text("owner"),
-    _moment("at"),
-    _moment("until"),
+    _time("at"),
+    _time("until"),
 )
 
 ledger = Table(
@@ -232,7 +232,7 @@ ledger = Table(
     metadata,
     Column("seq", Integer, primary_key=True),
     Column("request", ForeignKey(request.c.id), nullable=False, unique=True),
-    _moment("at"),
+    _time("at"),
     *_change_columns(),
 )
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Votes. Each person has one vote per request, which is cast first and later counted or refused."""
+"""The votes. Each person has one vote per request. It is cast, and later counted or refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from postroom_bot.store.tables import from_row, insert_new, to_columns
 from postroom_bot.store.tables import vote as table
 
 
-class SamePerson(Exception):
+class MailboxAlreadyApproved(Exception):
     """An approval from another Slack account with the same mailbox was already counted."""
 
 
@@ -32,7 +32,7 @@ def cast(connection: Connection, vote: Vote) -> bool:
     return connection.execute(update(table).where(refused).values(values)).rowcount == 1
 
 
-def of(connection: Connection, request_id: str) -> list[Vote]:
+def on_request(connection: Connection, request_id: str) -> list[Vote]:
     """Return the votes on a request in the order in which they were cast."""
     mine = select(table).where(table.c.request == request_id)
     rows = connection.execute(mine.order_by(table.c.at, table.c.voter)).mappings()
@@ -50,7 +50,8 @@ def set_state(
 ) -> Vote:
     """Change the state of a vote, and return the changed vote.
 
-    :raises SamePerson: if an approval with this mailbox was already counted; nothing is changed
+    :raises MailboxAlreadyApproved: if an approval with this mailbox was already counted; nothing is
+        changed
     :raises LeaseLost: if the vote has changed in the database
     """
     changed = replace(
@@ -63,7 +64,7 @@ def set_state(
                 update(table).where(same).values(to_columns(changed))
             ).rowcount
     except IntegrityError:
-        raise SamePerson(vote.voter) from None
+        raise MailboxAlreadyApproved(vote.voter) from None
     if found != 1:
         raise LeaseLost(vote.request)
     return changed

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The messages about requests (cards, notifications and answers), and the lists that users ask for.
+"""The messages about requests (cards, notifications and replies), and the lists that users request.
 
 Lists are visible only to the person who requested them.
 """
@@ -48,7 +48,7 @@ _MAX_VALUE = 3000
 # Characters to reserve for the line that counts the omitted items.
 _ROOM = 40
 _RECEIVED = "Got it. I'll message you when it's done."
-_DRAFT = "The buttons will appear shortly. If they don't, use this request's later card."
+_DRAFT = "The buttons will appear shortly. If they don't, look for a newer card for this request."
 
 
 def title(request: Request) -> str:
@@ -252,7 +252,7 @@ def reminder(
     )
 
 
-def ending(request: Request) -> Message:
+def end_notice(request: Request) -> Message:
     """Return the notice to the requester that an alias or a forwarder ends soon."""
     about = f"Ask for 30 more days for request {request.id}"
     extend = button("Extend by 30 days", REQUEST_EXTEND, about, request.id)
@@ -260,7 +260,7 @@ def ending(request: Request) -> Message:
 
 
 def password_notice(request: Request, votes: Sequence[Vote] = ()) -> Message:
-    """Return the notice about a new password for the mailbox's owner, with the requester's name."""
+    """Return the notice to a mailbox's owner about a new password and who requested it."""
     mailbox = code(request.change.target or request.requester_mailbox or "")
     who = mention(request.requester)
     if request.change.target in ("", request.requester_mailbox):

@@ -75,31 +75,33 @@ def _reason(text: str) -> str | None:
     return line if len(line) <= MAX_REASON else None
 
 
-class Kind(NamedTuple):
+class ArgumentType(NamedTuple):
     """A kind of value in a command or a form.
 
-    :param read: a function that returns the normalized value, or None if the text is invalid
-    :param problem: the error message for invalid text, in mrkdwn
+    :param parse: a function that returns the normalized value, or None if the text is invalid
+    :param error: the error message for invalid text, in mrkdwn
     """
 
-    read: Callable[[str], Any]
-    problem: str
+    parse: Callable[[str], Any]
+    error: str
 
 
-ADDRESS = Kind(
+ADDRESS = ArgumentType(
     _address,
     "That is not an email address that I accept. Write it in full, such as `alice@example.com`;"
     f" before the @, use {addresses.SIGNS}.",
 )
-DESTINATIONS = Kind(
+DESTINATIONS = ArgumentType(
     _address_list,
     f"Enter 1 to {MAX_DESTINATIONS} destination addresses, separated by commas,"
     " such as `alice@example.com, bob@example.com`.",
 )
-DOMAIN = Kind(_domain, "That is not a domain. Write it in full, such as `example.com`.")
-DAY = Kind(_day, "That is not a date. Write it as `YYYY-MM-DD`, such as `2027-01-31`.")
-REQUEST = Kind(_request_id, "That is not a request number. Request numbers look like `R-7K2M`.")
-REASON = Kind(_reason, f"The reason is too long. Use at most {MAX_REASON} characters.")
+DOMAIN = ArgumentType(_domain, "That is not a domain. Write it in full, such as `example.com`.")
+DAY = ArgumentType(_day, "That is not a date. Write it as `YYYY-MM-DD`, such as `2027-01-31`.")
+REQUEST = ArgumentType(
+    _request_id, "That is not a request number. Request numbers look like `R-7K2M`."
+)
+REASON = ArgumentType(_reason, f"The reason is too long. Use at most {MAX_REASON} characters.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +173,7 @@ class TypedPassword(InvalidCommand):
         )
 
 
-class Clause(NamedTuple):
+class Argument(NamedTuple):
     """A value in a subcommand.
 
     :param name: the name of the attribute of the command or the Change
@@ -179,26 +181,26 @@ class Clause(NamedTuple):
     """
 
     name: str
-    kind: Kind
+    type: ArgumentType
     keyword: str = ""
     required: bool = False
 
 
-class Entry(NamedTuple):
+class Subcommand(NamedTuple):
     """A subcommand.
 
     :param usage: the syntax, with optional parts in brackets and placeholders in capitals
     :param summary: a sentence that describes what the subcommand does
-    :param makes: the class of the command, or the requested action
-    :param because: whether a reason may follow; only requests store the reason
+    :param creates: the class of the command, or the requested action
+    :param allows_reason: whether a reason may follow; only requests store the reason
     :param example: a valid example, if it differs from the usage
     """
 
     usage: str
     summary: str
-    makes: Action | Callable[..., Command]
-    clauses: tuple[Clause, ...] = ()
-    because: bool = True
+    creates: Action | Callable[..., Command]
+    arguments: tuple[Argument, ...] = ()
+    allows_reason: bool = True
     example: str = ""
 
     @property
@@ -219,32 +221,32 @@ class Entry(NamedTuple):
         :raises InvalidCommand: if the arguments are invalid
         """
         typed = self._split(words)
-        reason = REASON.read(" ".join(typed.pop("because", ())))
+        reason = REASON.parse(" ".join(typed.pop("because", ())))
         if reason is None:
-            raise InvalidCommand(REASON.problem)
+            raise InvalidCommand(REASON.error)
         values: dict[str, Any] = {}
-        for clause in self.clauses:
-            found = typed.pop(clause.keyword, None)
-            if found or (found is not None and clause.keyword):
-                values[clause.name] = clause.kind.read(" ".join(found))
-                if values[clause.name] is None:
-                    raise InvalidCommand(f"{clause.kind.problem} {self.hint}")
-            elif clause.required:
+        for argument in self.arguments:
+            found = typed.pop(argument.keyword, None)
+            if found or (found is not None and argument.keyword):
+                values[argument.name] = argument.type.parse(" ".join(found))
+                if values[argument.name] is None:
+                    raise InvalidCommand(f"{argument.type.error} {self.hint}")
+            elif argument.required:
                 raise InvalidCommand(f"The command is incomplete. {self.hint}")
         if typed.get(""):
             raise InvalidCommand(f"That is more than I expected. {self.hint}")
-        if isinstance(self.makes, Action):
-            return Change(self.makes, **values, justification=reason)
-        return self.makes(**values)
+        if isinstance(self.creates, Action):
+            return Change(self.creates, **values, justification=reason)
+        return self.creates(**values)
 
     def _split(self, words: Sequence[str]) -> dict[str, list[str]]:
         """Split the words into groups, one for each keyword."""
-        keywords = {clause.keyword for clause in self.clauses}
+        keywords = {argument.keyword for argument in self.arguments}
         typed: dict[str, list[str]] = {"": []}
         current = ""
         for place, word in enumerate(words, 1):
             key = word.casefold()
-            if key == "because" and self.because:
+            if key == "because" and self.allows_reason:
                 return {**typed, "because": list(words[place:])}
             if key not in keywords:
                 typed[current].append(word)
@@ -256,84 +258,84 @@ class Entry(NamedTuple):
         return typed
 
 
-_TARGET = Clause("target", ADDRESS, required=True)
-_OWN_OR_OTHER = Clause("mailbox", ADDRESS)
-_UNTIL = Clause("last_day", DAY, "until")
+_TARGET = Argument("target", ADDRESS, required=True)
+_OWN_OR_OTHER = Argument("mailbox", ADDRESS)
+_UNTIL = Argument("last_day", DAY, "until")
 
-ENTRIES = (
-    Entry(
+SUBCOMMANDS = (
+    Subcommand(
         "alias add ADDRESS [to MAILBOX] [until YYYY-MM-DD] [because REASON]",
         "Requests a new address for your mailbox, or for another mailbox.",
         Action.ALIAS_ADD,
-        (_TARGET, Clause("mailbox", ADDRESS, "to"), _UNTIL),
+        (_TARGET, Argument("mailbox", ADDRESS, "to"), _UNTIL),
         example="alias add sales@example.com because customers ask for it",
     ),
-    Entry(
+    Subcommand(
         "alias remove ADDRESS [from MAILBOX] [because REASON]",
         "Requests the removal of an address.",
         Action.ALIAS_REMOVE,
-        (_TARGET, Clause("mailbox", ADDRESS, "from")),
+        (_TARGET, Argument("mailbox", ADDRESS, "from")),
         example="alias remove sales@example.com",
     ),
-    Entry(
+    Subcommand(
         "alias list [MAILBOX]",
         "Lists the addresses of your mailbox.",
         ListAliases,
         (_OWN_OR_OTHER,),
         example="alias list",
     ),
-    Entry(
+    Subcommand(
         "password [MAILBOX]",
         "Creates a new password for your mailbox and shows it once.",
         Password,
         (_OWN_OR_OTHER,),
-        because=False,
+        allows_reason=False,
         example="password",
     ),
-    Entry(
+    Subcommand(
         "forward add ADDRESS to DESTINATION[, DESTINATION ...] [until YYYY-MM-DD] [because REASON]",
         "Requests forwarding of an address to other addresses.",
         Action.FORWARD_ADD,
-        (_TARGET, Clause("destinations", DESTINATIONS, "to", required=True), _UNTIL),
+        (_TARGET, Argument("destinations", DESTINATIONS, "to", required=True), _UNTIL),
         example="forward add team@example.com to alice@example.com, bob@example.com",
     ),
-    Entry(
+    Subcommand(
         "forward remove ADDRESS [to DESTINATION[, DESTINATION ...]] [because REASON]",
         "Requests an end to the forwarding of an address, to some or all destinations.",
         Action.FORWARD_REMOVE,
-        (_TARGET, Clause("destinations", DESTINATIONS, "to")),
+        (_TARGET, Argument("destinations", DESTINATIONS, "to")),
         example="forward remove team@example.com to bob@example.com",
     ),
-    Entry("forward list", "Lists the forwarders.", ListForwards, because=False),
-    Entry(
+    Subcommand("forward list", "Lists the forwarders.", ListForwards, allows_reason=False),
+    Subcommand(
         "dns DOMAIN",
         "Lists the DNS records of a domain.",
         Dns,
-        (Clause("domain", DOMAIN, required=True),),
+        (Argument("domain", DOMAIN, required=True),),
         example="dns example.com",
     ),
-    Entry(
+    Subcommand(
         "status [REQUEST]",
         "Shows your requests, or one of them.",
         Status,
-        (Clause("id", REQUEST),),
+        (Argument("id", REQUEST),),
         example="status R-7K2M",
     ),
-    Entry(
+    Subcommand(
         "cancel REQUEST",
         "Cancels one of your requests.",
         Cancel,
-        (Clause("id", REQUEST, required=True),),
+        (Argument("id", REQUEST, required=True),),
         example="cancel R-7K2M",
     ),
-    Entry("help", "Shows this list.", Help),
+    Subcommand("help", "Shows this list.", Help),
 )
 
 
 def help_lines() -> list[str]:
     """Return the list of commands, with one command per line."""
-    entries = [f"`{COMMAND} {entry.usage}` {entry.summary}" for entry in ENTRIES]
-    return ["You can type these commands. Only you will see the answers.", *entries]
+    usages = [f"`{COMMAND} {subcommand.usage}` {subcommand.summary}" for subcommand in SUBCOMMANDS]
+    return ["You can type these commands. Only you will see the answers.", *usages]
 
 
 # Patterns of text that Slack has wrapped, and the replacements that restore what was typed.
@@ -355,32 +357,32 @@ def parse(text: str) -> Command:
     :raises InvalidCommand: if the text is not a command
     """
     first, *more = [_words(line) for line in text.splitlines() if line.strip()] or [[]]
-    if any(_entry_of(line) for line in more) and not any(map(_PASSWORD.match, first)):
+    if any(_subcommand_of(line) for line in more) and not any(map(_PASSWORD.match, first)):
         raise InvalidCommand("Send one command at a time.")
     words = [*first, *(word for line in more for word in line)]
     if not words or words[0].casefold() == "menu":
         return Menu()
-    entry = _entry_of(words)
-    if entry is not None:
-        if entry.makes is Help:
+    subcommand = _subcommand_of(words)
+    if subcommand is not None:
+        if subcommand.creates is Help:
             return Help()
         try:
-            return entry.parse(words[len(entry.words.split()) :])
+            return subcommand.parse(words[len(subcommand.words.split()) :])
         except InvalidCommand:
-            if entry.makes is Password:
+            if subcommand.creates is Password:
                 raise TypedPassword from None
             raise
     for place, word in enumerate(words):
         if _PASSWORD.match(word):
             rest = " ".join(words[place + 1 :])
-            if not word.isalpha() or (rest and ADDRESS.read(rest) is None):
+            if not word.isalpha() or (rest and ADDRESS.parse(rest) is None):
                 raise TypedPassword
     raise InvalidCommand(f"I don't know that command. `{COMMAND} help` lists the commands.")
 
 
-def _entry_of(words: Sequence[str]) -> Entry | None:
+def _subcommand_of(words: Sequence[str]) -> Subcommand | None:
     typed = [" ".join(words[:length]).casefold() for length in (1, 2)]
-    return next((entry for entry in ENTRIES if entry.words in typed), None)
+    return next((subcommand for subcommand in SUBCOMMANDS if subcommand.words in typed), None)
 
 
 def _words(text: str) -> list[str]:

@@ -3,8 +3,8 @@
 """The text of each reason code and state, which reveals nothing about other people's mailboxes.
 
 By default, a parameter is formatted as code in backticks, and a list as "`a`, `b` and `c`". A
-format after a colon selects another form: `n` for a number, `bare` for no backticks, `or` for a
-list with "or", `sentence` for text from the policy or an error, `time` for a point in time,
+format specification after a colon changes this: `n` for a number, `bare` for no backticks, `or` for
+a list with "or", `sentence` for text from the policy or an error, `time` for a point in time,
 `state` for a request's state, `quorum` for the number of approvals that a request needs, and
 `reason` for the text of another reason.
 """

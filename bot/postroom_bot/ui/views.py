@@ -66,7 +66,7 @@ _MAX_OPTIONS = 100
 _MAX_OPTION = 75
 
 _REASON_INPUT = PlainTextInputElement(action_id=VALUE, max_length=parser.MAX_REASON)
-_INPUTS: Mapping[parser.Kind, InputInteractiveElement] = {
+_INPUTS: Mapping[parser.ArgumentType, InputInteractiveElement] = {
     parser.ADDRESS: PlainTextInputElement(action_id=VALUE, max_length=MAX_ADDRESS),
     parser.DESTINATIONS: PlainTextInputElement(action_id=VALUE, max_length=3000, multiline=True),
     parser.DAY: DatePickerElement(action_id=VALUE),
@@ -103,10 +103,10 @@ class Form(NamedTuple):
     hints: Mapping[str, str]
 
     @property
-    def clauses(self) -> Iterator[parser.Clause]:
-        """The values that the form asks for. Each value's name is also the id of its block."""
-        (entry,) = (entry for entry in parser.ENTRIES if entry.makes is self.action)
-        return iter((*entry.clauses, parser.Clause("justification", parser.REASON)))
+    def arguments(self) -> Iterator[parser.Argument]:
+        """The arguments that the form asks for. Each argument's name is also its block id."""
+        (subcommand,) = (one for one in parser.SUBCOMMANDS if one.creates is self.action)
+        return iter((*subcommand.arguments, parser.Argument("justification", parser.REASON)))
 
 
 _LABELS = {
@@ -174,8 +174,10 @@ def form(callback_id: str, aliases: Sequence[str] = ()) -> View:
     made = FORMS[callback_id]
     labels, hints = {"target": made.label, **_LABELS}, {**_HINTS, **made.hints}
     fields = {
-        name: field(name, labels[name], hints[name], _INPUTS[kind], optional=not is_required)
-        for name, kind, _keyword, is_required in made.clauses
+        name: field(
+            name, labels[name], hints[name], _INPUTS[argument_type], optional=not is_required
+        )
+        for name, argument_type, _keyword, is_required in made.arguments
     }
     fits = 0 < len(aliases) <= _MAX_OPTIONS and max(map(len, aliases)) <= _MAX_OPTION
     if made.action is Action.ALIAS_REMOVE and fits:
@@ -196,15 +198,15 @@ def read_form(callback_id: str, values: Mapping[str, Any]) -> Change:
     """
     errors: dict[str, str] = {}
     read: dict[str, Any] = {}
-    for name, kind, _keyword, is_required in FORMS[callback_id].clauses:
+    for name, argument_type, _keyword, is_required in FORMS[callback_id].arguments:
         entered = values.get(name, {}).get(VALUE, {})
         selected = (entered.get("selected_option") or {}).get("value")
         text = (entered.get("value") or entered.get("selected_date") or selected or "").strip()
         if text:
-            read[name] = kind.read(text)
+            read[name] = argument_type.parse(text)
             if read[name] is None:
                 # Slack renders no markup in these messages.
-                errors[name] = kind.problem.replace("`", "")
+                errors[name] = argument_type.error.replace("`", "")
         elif is_required:
             errors[name] = "Fill this in."
     if errors:
@@ -297,8 +299,8 @@ def read_deny_reason(
     return data["request"], MessageRef(data["channel"], data["ts"]), reason
 
 
-def working(title: str, *, creates_password: bool = False) -> View:
-    """Return the view to show while the bot is working."""
+def loading_modal(title: str, *, creates_password: bool = False) -> View:
+    """Return the modal to show while the bot is working."""
     text = "Working on it. If this takes longer than a minute, close the window and try again."
     if creates_password:
         text = "Creating the password. Keep this window open: the password appears only here."
@@ -306,7 +308,7 @@ def working(title: str, *, creates_password: bool = False) -> View:
 
 
 def text_modal(text: str, title: str = TITLE) -> View:
-    """Return a view that shows a text in Slack markup."""
+    """Return a modal that shows text in Slack markup."""
     return modal("note", title, [section(text)])
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from postroom_bot.backends.executor import Executor
-from postroom_bot.backends.mail_service import Mail
+from postroom_bot.backends.mail_api import MailApi
 from postroom_bot.backends.slack_api import SlackApi
 from postroom_bot.domain import Workspace
 from postroom_bot.errors import UserError
@@ -20,7 +20,7 @@ from postroom_bot.policy.model import Policy
 from postroom_bot.workflow.people import People
 from postroom_common.database import Database
 
-#: How many people may wait for the mail service at the same time. Each of them occupies a thread
+#: How many handlers may wait for the mail service at the same time. Each of them occupies a thread
 #: that is also needed for acknowledgements.
 MAX_WAITING = 24
 
@@ -30,16 +30,17 @@ class Dependencies:
     """The dependencies of the workflow. All threads share one Dependencies object.
 
     :param clock: a function that returns the current time in UTC
-    :param policy: a function that returns the policy in force
-    :param mail: the tenant at the mail service, for queries and passwords
-    :param executor: the executor for changes of aliases and forwarders
-    :param process_name: the unique name of this process, for leases
+    :param policy: a function that returns the current policy
+    :param mail: the client for the mail service, for queries and passwords
+    :param executor: the executor for changes to aliases and forwarders
+    :param process_name: the unique name of this process, used in leases
     :param lease: how long a lease lasts; leases are renewed between calls to services
     :param zone: the time zone in which the last day of an alias or a forwarder ends
-    :param audit_lines: a function that writes a JSON line of the audit, if it is streamed
-    :param wake: an event that is set when the worker has something to do
+    :param audit_lines: a function that writes one JSON line of the audit; None if the audit is not
+        streamed
+    :param wake: an event that wakes the worker when a request is due
     :param stopping: an event that is set when this process stops, for example to stop watching jobs
-    :param turns: a semaphore that limits how many people wait for the mail service
+    :param mail_slots: a semaphore that limits how many handlers wait for the mail service
     """
 
     database: Database
@@ -47,7 +48,7 @@ class Dependencies:
     policy: Callable[[], Policy]
     people: People
     slack_api: SlackApi
-    mail: Mail
+    mail: MailApi
     executor: Executor
     workspace: Workspace
     process_name: str
@@ -57,17 +58,19 @@ class Dependencies:
     audit_lines: Callable[[str], None] | None = None
     wake: threading.Event = field(default_factory=threading.Event)
     stopping: threading.Event = field(default_factory=threading.Event)
-    turns: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(MAX_WAITING))
+    mail_slots: threading.Semaphore = field(
+        default_factory=lambda: threading.Semaphore(MAX_WAITING)
+    )
 
     @contextmanager
-    def in_turn(self) -> Iterator[None]:
-        """Limit how many users can wait for the mail service at the same time.
+    def mail_slot(self) -> Iterator[None]:
+        """Occupy one of the slots for handlers that wait for the mail service.
 
-        :raises UserError: if too many people are waiting
+        :raises UserError: if all slots are occupied
         """
-        if not self.turns.acquire(blocking=False):
+        if not self.mail_slots.acquire(blocking=False):
             raise UserError("mail.overloaded")
         try:
             yield
         finally:
-            self.turns.release()
+            self.mail_slots.release()

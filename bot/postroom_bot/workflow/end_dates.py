@@ -10,16 +10,16 @@ from __future__ import annotations
 from datetime import date, datetime
 
 from postroom_bot.domain import END_OF_CHANGE, Action, Change, Request, State
-from postroom_bot.store import audit, ledger, requests, slack_records
+from postroom_bot.store import audit, ledger, requests, slack_deliveries
 from postroom_bot.workflow.dependencies import Dependencies
 from postroom_bot.workflow.leased_request import LeasedRequest
 from postroom_common.database import Connection
 
 
 def current_end(deps: Dependencies, change: Change) -> date | None:
-    """Return the last day of an existing alias or forwarder, or None if it does not end."""
+    """Return the last day of an existing alias or forwarder, or None if it has none."""
     if change.action is Action.FORWARD_ADD:
-        added = deps.database.read(lambda c: requests.destinations_of(c, change.target))
+        added = deps.database.read(lambda c: requests.latest_by_destination(c, change.target))
         ends = [added[one].change.last_day if one in added else None for one in change.destinations]
         return None if None in ends else max(end for end in ends if end is not None)
     for one in ledger.in_force(entry.change for entry in deps.database.read(ledger.entries)):
@@ -36,14 +36,14 @@ def notice_due_at(deps: Dependencies, request: Request) -> datetime | None:
     return at if at > request.closed_at else None
 
 
-def removal_of(c: Connection, request: Request) -> Change | None:
+def removal_change(c: Connection, request: Request) -> Change | None:
     """Return the change that reverts a request.
 
     :returns: the change, or None if a later request has extended or removed the addition
     """
     change = request.change
     if change.action is Action.FORWARD_ADD:
-        found = requests.destinations_of(c, change.target)
+        found = requests.latest_by_destination(c, change.target)
         own = tuple(name for name, one in found.items() if one.id == request.id)
         return Change(Action.FORWARD_REMOVE, change.target, destinations=own) if own else None
     entries = ledger.entries(c)
@@ -62,8 +62,8 @@ def remove_ended(leased: LeasedRequest) -> None:
         return
 
     def work(c: Connection) -> None:
-        change = removal_of(c, request)
-        if change is None or not slack_records.record_delivery(
+        change = removal_change(c, request)
+        if change is None or not slack_deliveries.record_if_new(
             c, f"{END_OF_CHANGE}:{request.id}", at=at
         ):
             return

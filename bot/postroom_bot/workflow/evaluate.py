@@ -1,41 +1,24 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Evaluate a new request, and recheck it before it is approved and before it is executed.
-
-Between a request and its execution, people may leave, accounts may change hands, policies may be
-edited and rows may be tampered with. Therefore, everything that led to a decision is checked again.
-"""
+"""Evaluate a new request against the policy and the current state of the mail service."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from postroom_bot.domain import (
-    END_OF_CHANGE,
-    Action,
-    Change,
-    Decision,
-    Person,
-    Reason,
-    Request,
-    State,
-    Verdict,
-    Vote,
-)
+from postroom_bot.backends.mail_executor import preview
+from postroom_bot.domain import Action, Change, Decision, Person, Reason, Request, State, Verdict
 from postroom_bot.errors import Rejected
 from postroom_bot.policy.engine import (
     Facts,
     affected_mailbox,
     decide,
-    groups_of,
-    is_own,
-    quorum_met,
+    is_approver,
+    with_own_mailbox,
 )
-from postroom_bot.policy.model import EVERYONE, Policy
-from postroom_bot.store import ledger, requests
+from postroom_bot.store import requests, tombstones
 from postroom_bot.workflow.dependencies import Dependencies
 from postroom_bot.workflow.end_dates import current_end
 from postroom_bot.workflow.leased_request import LeasedRequest
@@ -78,18 +61,10 @@ def evaluate(leased: LeasedRequest) -> None:
     leased.transition(State.PENDING, data=data, decide_by=deadline, **changes)
 
 
-def with_own_mailbox(change: Change, person: Person) -> Change:
-    """Return a change, with the person's own mailbox filled in if the change names no mailbox."""
-    mailbox = affected_mailbox(person, change)
-    if change.action is Action.PASSWORD:
-        return replace(change, target=mailbox or "")
-    return replace(change, mailbox=mailbox)
-
-
 def current_decision(
     deps: Dependencies, person: Person, change: Change, *, new: tuple[datetime, str] | None = None
 ) -> Decision:
-    """Return the decision that the policy in force makes about a change.
+    """Return the current policy's decision on a change.
 
     :param change: the change, including its mailbox
     :param new: for a new request, its creation time and its id ("" if it is not saved yet), so that
@@ -105,7 +80,7 @@ def current_decision(
     open_requests, requests_today = 0, 0
     if new is not None:
         open_requests, requests_today = deps.database.read(
-            lambda c: requests.usage(c, person.user, since=new[0] - DAY, before=new)
+            lambda c: requests.count_earlier(c, person.user, since=new[0] - DAY, before=new)
         )
     facts = Facts(
         own_domains=deps.mail.domains(),
@@ -113,7 +88,7 @@ def current_decision(
         requests_today=requests_today,
         alias_count=alias_count,
         tombstone_owner=deps.database.read(
-            lambda c: ledger.tombstone_owner(c, change.target, now=deps.clock())
+            lambda c: tombstones.owner_of(c, change.target, now=deps.clock())
         ),
         mailbox_owner_user=owner_user_of(deps, person, change),
     )
@@ -144,12 +119,6 @@ def owner_user_of(deps: Dependencies, person: Person, change: Change) -> str | N
     return owner.user if owner else None
 
 
-def is_approver(policy: Policy, person: Person) -> bool:
-    """Return whether the policy makes this person an approver. Approvers may see all mailboxes."""
-    groups = {policy.approvers, *(one.group for rule in policy.rules for one in rule.quorum)}
-    return not person.groups.isdisjoint(groups - {EVERYONE})
-
-
 def _why_refused(
     leased: LeasedRequest, person: Person, change: Change, decision: Decision
 ) -> Reason | None:
@@ -178,7 +147,7 @@ def _why_refused(
 def _why_not_executable(deps: Dependencies, person: Person, change: Change) -> Reason | None:
     """Return the reason why the change can't be executed or would have no effect, or None."""
     try:
-        if deps.mail.preview(change).changed:
+        if preview(deps.mail, change).changed:
             return None
     except Rejected as rejection:
         return rejection.reason
@@ -208,34 +177,3 @@ def _nothing_to_do(change: Change) -> Reason:
     if change.destinations:
         return Reason("forward.missing_destinations", forward)
     return Reason("forward.missing", {"address": change.target})
-
-
-def reason_to_stop(leased: LeasedRequest, approvals: Sequence[Vote]) -> Reason | None:
-    """Return the reason why a request must not continue, or None.
-
-    :raises SlackUnavailable: if Slack does not respond
-    :raises Unavailable: if the mail service does not respond
-    """
-    deps, request = leased.deps, leased.request
-    if request.computed_digest() != request.digest:
-        return Reason("request.edited")
-    removals = (Action.ALIAS_REMOVE, Action.FORWARD_REMOVE)
-    if request.origin == END_OF_CHANGE and request.change.action in removals:
-        # The removal was approved together with the alias or the forwarder.
-        return None
-    requester = deps.people.person(request.requester, fresh=True)
-    if requester.obstacle or requester.mailbox != request.requester_mailbox:
-        return Reason("request.requester_changed")
-    voters = [deps.people.person(one.voter, fresh=True) for one in approvals]
-    mailboxes = [voter.mailbox for voter in voters if voter.mailbox]
-    still = [
-        groups_of(request, voter)
-        for voter in voters
-        if not voter.obstacle and not is_own(request, voter)
-    ]
-    if len(set(mailboxes)) < len(mailboxes) or not quorum_met(request.quorum, still):
-        return Reason("request.approvers_changed")
-    decision = current_decision(deps, requester, request.change)
-    if decision.verdict is Verdict.DENY:
-        return Reason("request.now_denied", {"why": decision.reason.as_list()})
-    return None if decision.quorum == request.quorum else Reason("request.policy_changed")

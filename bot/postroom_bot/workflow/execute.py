@@ -14,19 +14,18 @@ from datetime import datetime, timedelta
 from postroom_bot.backends.executor import Outcome
 from postroom_bot.domain import Reason, State
 from postroom_bot.errors import Rejected, Unavailable
-from postroom_bot.store import audit, ledger
-from postroom_bot.workflow.evaluate import reason_to_stop
+from postroom_bot.store import audit, ledger, tombstones
 from postroom_bot.workflow.leased_request import LeasedRequest
+from postroom_bot.workflow.recheck import recheck
 from postroom_common.database import Connection
 
-#: The maximum number of attempts. Together with the growing pauses in between, the attempts take
-#: about an hour.
+#: The maximum number of attempts. With the increasing delays between them, they take about an hour.
 MAX_ATTEMPTS = 12
-#: The first and the longest pause, in seconds.
-FIRST_PAUSE = 2.0
-MAX_PAUSE = 900.0
-#: The pause before another attempt to lock a busy mailbox.
-BUSY_PAUSE = timedelta(seconds=1)
+#: The first and the longest delay before a retry, in seconds.
+FIRST_DELAY = 2.0
+MAX_DELAY = 900.0
+#: The delay before another attempt to lock a busy mailbox.
+BUSY_DELAY = timedelta(seconds=1)
 
 
 def execute(leased: LeasedRequest) -> datetime | None:
@@ -44,11 +43,11 @@ def execute(leased: LeasedRequest) -> datetime | None:
         leased.transition(State.FAILED, result=Reason("request.gave_up"))
         return None
     if not leased.lock():
-        return leased.now + BUSY_PAUSE
+        return leased.now + BUSY_DELAY
     attempt = request.attempts + 1
     try:
         with leased.deps.people.cached():
-            why = reason_to_stop(leased, leased.approvals())
+            why = recheck(leased, leased.approvals())
         if why:
             if request.may_have_changed:
                 why = Reason("request.maybe_executed", {"why": why.as_list()})
@@ -77,13 +76,13 @@ def _postpone(leased: LeasedRequest, attempt: int, later: Unavailable) -> dateti
     if attempt >= MAX_ATTEMPTS:
         leased.transition(State.FAILED, result=Reason("request.gave_up"))
         return None
-    pause = pause_after(attempt, later.retry_after)
-    data = {"attempt": attempt, "why": later.reason.as_dict(), "again_in": round(pause)}
+    delay = retry_delay(attempt, later.retry_after)
+    data = {"attempt": attempt, "why": later.reason.as_dict(), "again_in": round(delay)}
     if leased.request.state is State.EXECUTING:
         leased.transition(State.APPROVED, data=data, attempts=attempt, blocked=later.reason)
     else:
         leased.update(attempts=attempt, blocked=later.reason)
-    return leased.now + timedelta(seconds=pause)
+    return leased.now + timedelta(seconds=delay)
 
 
 def _record(leased: LeasedRequest, outcome: Outcome) -> None:
@@ -95,7 +94,7 @@ def _record(leased: LeasedRequest, outcome: Outcome) -> None:
             c, request_id=leased.request.id, change=outcome.recorded_change, at=leased.now
         )
         if change.action.adds:
-            ledger.delete_tombstone(c, change.target)
+            tombstones.remove(c, change.target)
         leased.add_tombstones(c, outcome.freed)
 
     leased.transition(
@@ -103,13 +102,13 @@ def _record(leased: LeasedRequest, outcome: Outcome) -> None:
     )
 
 
-def pause_after(failures: int, asked: float | None = None) -> float:
-    """Return how many seconds to wait before a retry. The wait doubles with each failure.
+def retry_delay(failures: int, retry_after: float | None = None) -> float:
+    """Return how many seconds to wait before a retry. The delay doubles with each failure.
 
     :param failures: the number of failures, at least 1
-    :param asked: the minimum pause that the service asked for, if any
+    :param retry_after: the minimum delay that the service asked for, if any
     """
-    pause = min(FIRST_PAUSE * 2.0 ** min(failures - 1, 20), MAX_PAUSE)
+    delay = min(FIRST_DELAY * 2.0 ** min(failures - 1, 20), MAX_DELAY)
     # Jitter, so that requests that failed together are not retried together.
-    spread = random.uniform(0.8, 1.0)  # noqa: S311 - not for security
-    return max(pause * spread, asked or 0.0)
+    jitter = random.uniform(0.8, 1.0)  # noqa: S311 - not for security
+    return max(delay * jitter, retry_after or 0.0)

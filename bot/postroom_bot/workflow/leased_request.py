@@ -18,7 +18,7 @@ from typing import Any
 from postroom_bot.backends.executor import FREEING
 from postroom_bot.domain import Request, State, Vote, VoteState
 from postroom_bot.errors import LeaseLost, SlackRejected
-from postroom_bot.store import audit, ledger, requests, votes
+from postroom_bot.store import audit, requests, tombstones, votes
 from postroom_bot.workflow.dependencies import Dependencies
 from postroom_common.database import Connection
 
@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 class LeasedRequest:
-    """A request and its lease, used by one thread, and the ExecutionContext of executors."""
+    """A request that one thread has leased. Executors use it as their ExecutionContext."""
 
     def __init__(self, deps: Dependencies, request: Request) -> None:
         self.deps = deps
@@ -43,12 +43,12 @@ class LeasedRequest:
 
     @property
     def lock_name(self) -> str:
-        """The name to lock: the forwarder, or the mailbox together with all its addresses."""
+        """The name to lock: the forwarder or the mailbox, whose lock covers all its addresses."""
         return self.request.change.mailbox or self.request.change.target
 
     def votes(self) -> list[Vote]:
         """Return the votes on the request in the order in which they were cast."""
-        return self.deps.database.read(lambda c: votes.of(c, self.request.id))
+        return self.deps.database.read(lambda c: votes.on_request(c, self.request.id))
 
     def approvals(self) -> list[Vote]:
         """Return the counted approvals."""
@@ -102,7 +102,7 @@ class LeasedRequest:
                 requests.unlock_mailbox(c, self._locked, holder=self._holder)
             if also_write is not None:
                 also_write(c)
-            # Write the audit row last, because other writers of the audit wait from here on.
+            # Write the audit row last, because from then on, other writers of the audit must wait.
             result = {"result": moved.result.as_dict()} if moved.result else {}
             self.audit(c, f"request.{to}", actor, {**result, **(data or {})})
             return moved
@@ -139,10 +139,10 @@ class LeasedRequest:
         at = self.now
         until = at + self.deps.policy().requests.tombstone
         for address in addresses:
-            ledger.add_tombstone(c, address, self.lock_name, at=at, until=until)
+            tombstones.add(c, address, self.lock_name, at=at, until=until)
 
     def report_rejected(self, where: str, rejection: SlackRejected, remedy: str = "") -> None:
-        """Log and count a message that Slack rejected and that is not sent again.
+        """Log and count a message that Slack rejected. The message is not sent again.
 
         :param remedy: a sentence with the remedy for the operator
         """
@@ -162,14 +162,16 @@ class LeasedRequest:
         self._locked = None
 
 
-def claim(deps: Dependencies, only: str | None = None) -> LeasedRequest | None:
+def lease_request(deps: Dependencies, request_id: str | None = None) -> LeasedRequest | None:
     """Lease the most overdue request, or the request with the given id.
 
     :returns: None if no such request can be leased
     """
     holder = new_lease_holder(deps)
     request = deps.database.write(
-        lambda c: requests.claim(c, holder=holder, now=deps.clock(), lease=deps.lease, only=only)
+        lambda c: requests.claim(
+            c, holder=holder, now=deps.clock(), lease=deps.lease, only=request_id
+        )
     )
     return LeasedRequest(deps, request) if request else None
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from postroom_bot.backends.mail_service import DnsRecords, Forward
+from postroom_bot.backends.mail_api import DnsRecords, Forward
 from postroom_bot.domain import Request
 from postroom_bot.errors import Forbidden, UserError, user_error_if_unavailable
+from postroom_bot.policy.engine import is_approver
 from postroom_bot.store import requests
 from postroom_bot.workflow.dependencies import Dependencies
-from postroom_bot.workflow.evaluate import is_approver
 
 
 class AliasList(NamedTuple):
@@ -52,17 +52,17 @@ class Lookups:
                 raise UserError(person.mailbox_obstacle or "mailbox.unknown")
             if wanted != person.mailbox and not is_approver(self._deps.policy(), person):
                 raise Forbidden("mailbox.private")
-            with self._deps.in_turn():
+            with self._deps.mail_slot():
                 found = self._deps.mail.aliases(wanted)
         if found is None:
             raise UserError("mailbox.missing", mailbox=wanted)
         return AliasList(wanted, found)
 
     def forwarders(self, user: str, team: str) -> list[Forward]:
-        """Return all forwarders for an approver, or else only those to the person's own mailbox."""
+        """Return the forwarders: for an approver all, otherwise only those to their own mailbox."""
         with user_error_if_unavailable():
             person = self._deps.people.caller(user, team)
-            with self._deps.in_turn():
+            with self._deps.mail_slot():
                 found = self._deps.mail.forwarders()
         if is_approver(self._deps.policy(), person):
             return found
@@ -72,5 +72,5 @@ class Lookups:
         """Return the DNS records to publish for a domain. Anyone may see these public records."""
         with user_error_if_unavailable():
             self._deps.people.caller(user, team)
-            with self._deps.in_turn():
+            with self._deps.mail_slot():
                 return self._deps.mail.dns(domain)

@@ -15,10 +15,10 @@ from functools import partial
 
 from postroom_bot.domain import Action, MessageRef, Reason, Request, State, Vote, VoteState
 from postroom_bot.errors import SlackRejected
-from postroom_bot.store import audit, slack_records
+from postroom_bot.store import audit, sent_notifications
 from postroom_bot.ui import messages
 from postroom_bot.ui.markup import Message
-from postroom_bot.workflow.end_dates import notice_due_at, removal_of
+from postroom_bot.workflow.end_dates import notice_due_at, removal_change
 from postroom_bot.workflow.leased_request import LeasedRequest
 from postroom_bot.workflow.tally import refuse_late_votes
 
@@ -40,7 +40,9 @@ def notify(leased: LeasedRequest) -> None:
             _notify_requester(leased, state, messages.status_message(request, votes))
         if state is State.DONE or offered:
             _send_once(
-                leased, slack_records.owner_kind(state), lambda: _notify_owner(leased, votes)
+                leased,
+                sent_notifications.kind_for_owner(state),
+                lambda: _notify_owner(leased, votes),
             )
         if state is State.DONE:
             _send_once(leased, f"{state}-audit", lambda: _notify_auditors(leased, votes))
@@ -59,7 +61,7 @@ def notify_blocked(leased: LeasedRequest) -> None:
     :raises SlackUnavailable: if Slack does not respond
     """
     message = messages.status_message(leased.request, leased.votes())
-    _notify_requester(leased, slack_records.BLOCKED, message)
+    _notify_requester(leased, sent_notifications.BLOCKED, message)
 
 
 def _notify_requester(leased: LeasedRequest, kind: str, message: Message) -> None:
@@ -69,7 +71,7 @@ def _notify_requester(leased: LeasedRequest, kind: str, message: Message) -> Non
 
 def _send_once(leased: LeasedRequest, kind: str, send: Callable[[], object]) -> None:
     request_id = leased.request.id
-    if kind in leased.deps.database.read(lambda c: slack_records.sent_kinds(c, request_id)):
+    if kind in leased.deps.database.read(lambda c: sent_notifications.kinds_of(c, request_id)):
         return
     leased.renew()
     try:
@@ -77,7 +79,7 @@ def _send_once(leased: LeasedRequest, kind: str, send: Callable[[], object]) -> 
     except SlackRejected as rejection:
         leased.report_rejected(kind, rejection)
     leased.update(
-        also_write=lambda c: slack_records.record_sent(c, request_id, kind, at=leased.now)
+        also_write=lambda c: sent_notifications.record(c, request_id, kind, at=leased.now)
     )
 
 
@@ -193,10 +195,10 @@ def _remind(leased: LeasedRequest, votes: list[Vote]) -> None:
 
 
 def _announce_end(leased: LeasedRequest) -> None:
-    """Announce an alias's or forwarder's end once, unless a later request changed the end."""
+    """Announce the end of an alias or a forwarder once, unless a later request changed it."""
     deps, request = leased.deps, leased.request
     at = notice_due_at(deps, request)
     if at is None or not request.removal_at or not at <= leased.now < request.removal_at:
         return
-    if deps.database.read(lambda c: removal_of(c, request)):
-        _notify_requester(leased, slack_records.ENDING, messages.ending(request))
+    if deps.database.read(lambda c: removal_change(c, request)):
+        _notify_requester(leased, sent_notifications.END_NOTICE, messages.end_notice(request))

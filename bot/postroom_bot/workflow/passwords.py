@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""New passwords, which are created when the mailbox's owner asks, shown once and never stored.
+"""Create new passwords when mailbox owners ask, show each of them once, and never store them.
 
 People can create a password for their own mailbox immediately if the policy allows it. For another
 mailbox, a request must be approved first, and then only the mailbox's owner can create the
@@ -28,15 +28,12 @@ from postroom_bot.errors import (
     UserError,
     user_error_if_unavailable,
 )
-from postroom_bot.store import audit, requests, slack_records
+from postroom_bot.policy.engine import with_own_mailbox
+from postroom_bot.store import audit, requests, sent_notifications, slack_deliveries
 from postroom_bot.workflow.dependencies import Dependencies
-from postroom_bot.workflow.evaluate import (
-    current_decision,
-    decision_fields,
-    reason_to_stop,
-    with_own_mailbox,
-)
-from postroom_bot.workflow.leased_request import LeasedRequest, claim, new_lease_holder
+from postroom_bot.workflow.evaluate import current_decision, decision_fields
+from postroom_bot.workflow.leased_request import LeasedRequest, lease_request, new_lease_holder
+from postroom_bot.workflow.recheck import recheck
 from postroom_common.database import Connection
 
 #: Letters and digits that can't be confused with each other.
@@ -46,7 +43,7 @@ GROUP_LENGTH = 4
 
 #: How many times to try to lease a request, and the seconds between attempts. A person may press
 #: the button before the worker has sent all notifications and released the request.
-CLAIMS = 20
+LEASE_ATTEMPTS = 20
 PAUSE_SECONDS = 0.25
 
 
@@ -54,7 +51,7 @@ class NeedsApproval(UserError):
     """A new password for the mailbox requires an approved request."""
 
 
-class PressedTwice(UserError):
+class RepeatedDelivery(UserError):
     """Slack has delivered the same button press again. The first handler updates the modal."""
 
 
@@ -73,12 +70,12 @@ def new_password() -> str:
 
 
 class Passwords:
-    """A thread-safe service that offers and creates passwords, using Slack and the mail service."""
+    """A thread-safe service that authorizes and creates new passwords."""
 
     def __init__(self, deps: Dependencies) -> None:
         self._deps = deps
 
-    def offer(
+    def authorize(
         self, user: str, team: str, mailbox: str | None = None, request_id: str | None = None
     ) -> str:
         """Return the mailbox for which this person may create a password now. Nothing is written.
@@ -89,7 +86,7 @@ class Passwords:
         :raises UserError: if the password may not be created, or a service is unavailable
         """
         deps = self._deps
-        with user_error_if_unavailable(), deps.in_turn():
+        with user_error_if_unavailable(), deps.mail_slot():
             person = deps.people.caller(user, team, fresh=True)
             if request_id is not None:
                 found = deps.database.read(lambda c: requests.get(c, request_id))
@@ -104,14 +101,14 @@ class Passwords:
             self._require_allowed(person, change)
             return name
 
-    def reveal(
+    def create_and_show(
         self, key: str, user: str, team: str, mailbox: str, request_id: str | None, show: Show
     ) -> None:
         """Create, set and show a password, at most once for each key, and complete the request.
 
-        :param key: identifies the press, even if Slack delivers it again
-        :param mailbox: the mailbox that `offer` returned
-        :raises PressedTwice: if the key was used before
+        :param key: the idempotency key, which is the same if Slack delivers the press again
+        :param mailbox: the mailbox that `authorize` returned
+        :raises RepeatedDelivery: if the key was used before
         :raises NotShown: if the password was set but not shown; pressing the button again creates a
             new password
         :raises UserError: if the password was not created or was lost; pressing the button again
@@ -119,7 +116,7 @@ class Passwords:
         """
         try:
             with user_error_if_unavailable():
-                with self._deps.in_turn():
+                with self._deps.mail_slot():
                     person = self._deps.people.caller(user, team, fresh=True)
                     if person.mailbox != mailbox:
                         raise Forbidden("password.not_yours")
@@ -128,11 +125,11 @@ class Passwords:
                     else:
                         leased = self._begin_approved(key, person, request_id)
                 try:
-                    with self._deps.in_turn():
+                    with self._deps.mail_slot():
                         if request_id is not None:
                             # Recheck everything that led to the approval.
                             self._require_approved(leased.request, person)
-                            if why := reason_to_stop(leased, leased.approvals()):
+                            if why := recheck(leased, leased.approvals()):
                                 leased.transition(State.REFUSED, result=why)
                                 raise UserError(why)
                         password = self._set_password(leased)
@@ -177,7 +174,7 @@ class Passwords:
 
         def work(c: Connection) -> Request | None:
             at = deps.clock()
-            if not slack_records.record_delivery(c, key, at=at):
+            if not slack_deliveries.record_if_new(c, key, at=at):
                 return None
             new = requests.add(
                 c,
@@ -203,18 +200,18 @@ class Passwords:
 
         request = deps.database.write(work)
         if request is None:
-            raise PressedTwice("password.in_progress")
+            raise RepeatedDelivery("password.in_progress")
         return LeasedRequest(deps, request)
 
     def _begin_approved(self, key: str, person: Person, request_id: str) -> LeasedRequest:
         deps = self._deps
         if not deps.database.write(
-            lambda c: slack_records.record_delivery(c, key, at=deps.clock())
+            lambda c: slack_deliveries.record_if_new(c, key, at=deps.clock())
         ):
-            raise PressedTwice("password.in_progress")
+            raise RepeatedDelivery("password.in_progress")
         self._require_approved(deps.database.read(lambda c: requests.get(c, request_id)), person)
-        for _ in range(CLAIMS):
-            if (leased := claim(deps, only=request_id)) is not None:
+        for _ in range(LEASE_ATTEMPTS):
+            if (leased := lease_request(deps, request_id)) is not None:
                 return leased
             deps.stopping.wait(PAUSE_SECONDS)
         raise UserError("mailbox.busy")
@@ -255,7 +252,7 @@ def _show(leased: LeasedRequest, password: SecretStr, show: Show) -> None:
         leased.transition(State.DONE, result=Reason("password.shown"))
 
 
-def recover_or_expire(leased: LeasedRequest) -> None:
+def clean_up_stale_request(leased: LeasedRequest) -> None:
     """Reopen or fail a password request after a crash, and expire it if it is overdue.
 
     The worker holds the lease, so no other process can be creating the requested password.
@@ -276,8 +273,8 @@ def _reopen_or_fail(leased: LeasedRequest, why: Reason) -> None:
         # The owner is notified again, with the reason.
         leased.transition(
             State.APPROVED,
-            also_write=lambda c: slack_records.forget_sent(
-                c, request.id, slack_records.owner_kind(State.APPROVED)
+            also_write=lambda c: sent_notifications.forget(
+                c, request.id, sent_notifications.kind_for_owner(State.APPROVED)
             ),
             result=why,
         )

@@ -17,10 +17,10 @@ from postroom_bot.domain import Person, Reason, Workspace
 from postroom_bot.errors import Forbidden, SlackRejected
 from postroom_bot.policy.identity import email_of, obstacle_of, own_mailbox
 from postroom_bot.policy.model import EVERYONE, Policy
-from postroom_bot.store import slack_records
+from postroom_bot.store import profile_emails
 from postroom_common.database import Database
 
-#: How long Slack's answers are cached, except for decisions.
+#: How long Slack's responses are cached. Decisions bypass the cache.
 CACHE_TIME = timedelta(seconds=60)
 _MAX_CACHED = 10_000
 #: The minimum interval between log messages about the same unknown user group.
@@ -66,7 +66,7 @@ class People:
     def person(self, user: str, *, fresh: bool = False) -> Person:
         """Return the person with this Slack user id. Members of other workspaces can't use the bot.
 
-        :param fresh: whether to bypass the cache, whose answers may be a minute old
+        :param fresh: whether to bypass the cache, whose data may be a minute old
         """
         try:
             profile = self._ask(user, self._slack_api.profile, fresh=fresh)
@@ -79,11 +79,11 @@ class People:
             return Person(user, obstacle=obstacle)
         now, email, changed_at = self._clock(), email_of(profile), None
         if email and policy.identity.slack_email is not None:
-            known = self._database.read(lambda c: slack_records.last_email(c, user))
+            known = self._database.read(lambda c: profile_emails.latest(c, user))
             if known is not None and known.email == email:
                 changed_at = known.changed_at
             else:
-                record = partial(slack_records.record_email, user=user, email=email, at=now)
+                record = partial(profile_emails.record, user=user, email=email, at=now)
                 changed_at = self._database.write(record)
         mailbox, mailbox_obstacle = own_mailbox(policy, profile, changed_at, now)
         found = self._groups(policy, user, fresh=fresh)
@@ -100,10 +100,11 @@ class People:
     def caller(self, user: str, team: str, *, fresh: bool = False) -> Person:
         """Return the person who is using the bot.
 
-        :param team: the team that the interaction names; in an organization, it may be another one
-        :raises Forbidden: the person may not use the bot
+        :param team: the team that the interaction names; in an organization, this may not be
+            the bot's
+        :raises Forbidden: if the person may not use the bot
         """
-        if not self._workspace.has(team):
+        if not self._workspace.accepts_team(team):
             raise Forbidden("person.elsewhere")
         person = self.person(user, fresh=fresh)
         if person.obstacle:
@@ -121,7 +122,7 @@ class People:
 
     @contextmanager
     def cached(self) -> Iterator[None]:
-        """Query Slack at most once per person and user group, in this thread and ``with`` block.
+        """In the ``with`` block, query Slack at most once per person and user group in this thread.
 
         A decision needs the same answers several times, and Slack limits the rate of calls.
         """

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from postroom_bot.domain import Person, Reason, Request, State, Vote, VoteState
 from postroom_bot.errors import SlackRejected
-from postroom_bot.policy.engine import groups_of, is_own, quorum_met
+from postroom_bot.policy.engine import groups_of, is_own_request, quorum_met
 from postroom_bot.store import votes
 from postroom_bot.ui.markup import Message
 from postroom_bot.ui.reason_texts import reason_text
-from postroom_bot.workflow.evaluate import reason_to_stop
 from postroom_bot.workflow.leased_request import LeasedRequest
+from postroom_bot.workflow.recheck import recheck
 from postroom_common.database import Connection
 
 
@@ -68,7 +68,7 @@ def _tally_one(leased: LeasedRequest, vote: Vote) -> None:
         if not quorum_met(request.quorum, [*(one.groups for one in approvals), groups]):
             leased.update(also_write=count)
             return
-        stopped = reason_to_stop(leased, [*approvals, vote])
+        stopped = recheck(leased, [*approvals, vote])
         leased.transition(
             State.REFUSED if stopped else State.APPROVED,
             also_write=count,
@@ -76,7 +76,7 @@ def _tally_one(leased: LeasedRequest, vote: Vote) -> None:
             execute_by=leased.now + deps.policy().requests.expire_after,
             remind_at=None,
         )
-    except votes.SamePerson:
+    except votes.MailboxAlreadyApproved:
         _refuse(leased, vote, Reason("vote.same_person"))
 
 
@@ -89,7 +89,7 @@ def _why_not_counted(
         return Reason("vote.wrong_card")
     if request.is_overdue(vote.at):
         return Reason("vote.too_late")
-    if is_own(request, voter):
+    if is_own_request(request, voter):
         return Reason("vote.own_request")
     if not groups_of(request, voter):
         return Reason("vote.not_an_approver", {"groups": [one.group for one in request.quorum]})

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The worker's threads, each of which leases one due request at a time and processes it.
+"""The worker. Each of its threads leases and processes one due request at a time.
 
 A request is due when it is created, after each vote or cancellation, at its deadlines, and when a
 failed step is due for a retry. If a process crashes, its leases expire, and other workers repeat
@@ -18,13 +18,13 @@ from datetime import datetime, timedelta
 
 from postroom_bot.domain import Action, Request, State
 from postroom_bot.errors import LeaseLost, Rejected, SlackRejected, SlackUnavailable, Unavailable
-from postroom_bot.store import audit, ledger, requests, slack_records
+from postroom_bot.store import audit, requests, slack_deliveries, tombstones
 from postroom_bot.workflow import passwords
 from postroom_bot.workflow.dependencies import Dependencies
 from postroom_bot.workflow.end_dates import notice_due_at, remove_ended
 from postroom_bot.workflow.evaluate import evaluate
-from postroom_bot.workflow.execute import execute, pause_after
-from postroom_bot.workflow.leased_request import LeasedRequest, claim
+from postroom_bot.workflow.execute import execute, retry_delay
+from postroom_bot.workflow.leased_request import LeasedRequest, lease_request
 from postroom_bot.workflow.notify import notify, notify_blocked
 from postroom_bot.workflow.tally import tally
 from postroom_common.database import Connection, DatabaseError
@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 
 class Worker:
-    """Processes due requests."""
+    """A pool of threads that process due requests."""
 
     def __init__(self, deps: Dependencies, threads: int = 4) -> None:
         self._deps = deps
@@ -74,7 +74,7 @@ class Worker:
 
     def step(self) -> bool:
         """Lease, process and release one due request. Return whether a request was due."""
-        leased = claim(self._deps)
+        leased = lease_request(self._deps)
         if leased is None:
             return False
         with self._deps.metrics.work_seconds.time():
@@ -94,12 +94,12 @@ class Worker:
         if now >= self._purge_at:
 
             def purge(c: Connection) -> None:
-                slack_records.purge_deliveries(c, now - KEEP_KEYS)
-                ledger.purge_tombstones(c, now)
+                slack_deliveries.purge(c, now - KEEP_KEYS)
+                tombstones.purge(c, now)
 
             deps.database.write(purge)
             self._purge_at = now + PURGE_EVERY
-        # Stream the audit last, because this may fail.
+        # Stream the audit last, because it may fail.
         if deps.audit_lines is not None:
             audit.stream(deps.database, deps.audit_lines)
 
@@ -127,7 +127,7 @@ class Worker:
 
 
 def process(leased: LeasedRequest) -> datetime | None:
-    """Advance a request as far as possible, and notify. Return when the request is next due."""
+    """Advance a request as far as possible, and send notifications. Return when it is next due."""
     began, failures = leased.now, leased.request.failures
     retry_at = _attempt(leased, "work", _advance)
     if retry_at is None and leased.request.blocked:
@@ -154,7 +154,7 @@ def _advance(leased: LeasedRequest) -> datetime | None:
         leased.transition(State.REFUSED, result=rejection.reason)
     if leased.request.state in (State.APPROVED, State.EXECUTING):
         if leased.request.change.action is Action.PASSWORD:
-            passwords.recover_or_expire(leased)
+            passwords.clean_up_stale_request(leased)
         elif (retry_at := execute(leased)) is not None:
             return retry_at
     if leased.request.state is State.DONE:
@@ -194,7 +194,7 @@ def _attempt(
         leased.deps.metrics.errors_total.labels(where).inc()
         _log.exception("%s: unexpected error; the bot will retry", leased.request.id)
     leased.update(failures=leased.request.failures + 1)
-    return leased.now + timedelta(seconds=pause_after(leased.request.failures, retry_after))
+    return leased.now + timedelta(seconds=retry_delay(leased.request.failures, retry_after))
 
 
 def _block(leased: LeasedRequest, later: Unavailable) -> None:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fixtures that provide a tenant on the reference service, and an executor for the tenant."""
+"""Fixtures that provide a tenant on the reference service, and a client for the tenant."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.postroom.email.tests.bot.backends.sample_changes import mail_at
 from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from postroom_bot.backends.mail_service import Mail
+from postroom_bot.backends.mail_api import MailApi
 
 
 @pytest.fixture
@@ -27,8 +27,8 @@ def api(service: RunningService) -> Iterator[Api]:
 
 
 @pytest.fixture
-def mail(service: RunningService, api: Api) -> Iterator[Mail]:
-    """Provide an executor for the tenant of the `api` fixture."""
+def mail(service: RunningService, api: Api) -> Iterator[MailApi]:
+    """Provide a client for the tenant of the `api` fixture."""
     mail = mail_at(service)
     yield mail
     mail.close()

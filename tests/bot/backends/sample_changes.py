@@ -14,8 +14,8 @@ from pydantic import SecretStr
 from ansible_collections.postroom.email.tests.fakes.awx import surveys
 from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from postroom_bot.backends.awx import REQUEST_VARIABLE
-from postroom_bot.backends.mail_service import Mail
+from postroom_bot.backends.awx_executor import REQUEST_VARIABLE
+from postroom_bot.backends.mail_api import MailApi
 from postroom_bot.domain import Action, Change, Request, State
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -35,9 +35,9 @@ FORWARDER_SURVEY = surveys.of_texts(
 )
 
 
-def mail_at(service: RunningService, **options: Any) -> Mail:
-    """Return an executor that verifies its writes after a short delay."""
-    return Mail(service.url, SecretStr(service.token), **{"verify_delay": 0.02, **options})
+def mail_at(service: RunningService, **options: Any) -> MailApi:
+    """Return a client that verifies its writes after a short delay."""
+    return MailApi(service.url, SecretStr(service.token), **{"verify_delay": 0.02, **options})
 
 
 def alias(target: str, mailbox: str | None = ALICE) -> Change:

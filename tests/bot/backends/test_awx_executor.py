@@ -38,9 +38,11 @@ from ansible_collections.postroom.email.tests.fakes.awx.jobs import (
 from ansible_collections.postroom.email.tests.fakes.awx.server import Fault
 from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import Reply, scripted
 from ansible_collections.postroom.email.tests.service.api import Api
-from postroom_bot.backends.awx import REQUEST_VARIABLE, AwxClient, AwxExecutor, Job
+from postroom_bot.backends.awx_client import AwxClient, Job
+from postroom_bot.backends.awx_executor import REQUEST_VARIABLE, AwxExecutor
 from postroom_bot.backends.executor import Outcome
-from postroom_bot.backends.mail_service import Mail
+from postroom_bot.backends.mail_api import MailApi
+from postroom_bot.backends.mail_executor import MailExecutor
 from postroom_bot.domain import Action, Change, Reason
 from postroom_bot.errors import Rejected, Unavailable
 
@@ -53,7 +55,7 @@ LAUNCH = "POST /api/v2/job_templates/7/launch/"
 class Automation:
     """The AWX stub, the executor that uses it, and a fake clock for the executor's waits."""
 
-    def __init__(self, stand_in: Awx, mail: Mail) -> None:
+    def __init__(self, stand_in: Awx, mail: MailApi) -> None:
         stand_in.templates = {
             7: Template("add_alias", ALIAS_SURVEY),
             8: Template("remove_alias", ALIAS_SURVEY),
@@ -88,7 +90,7 @@ class Automation:
 
 
 @pytest.fixture
-def automation(mail: Mail, api: Api) -> Iterator[Automation]:
+def automation(mail: MailApi, api: Api) -> Iterator[Automation]:
     """Provide an executor and an AWX stub whose jobs have the same effect as the playbooks."""
 
     def play(playbook: str, variables: Mapping[str, Any]) -> bool:
@@ -104,7 +106,7 @@ def automation(mail: Mail, api: Api) -> Iterator[Automation]:
         else:
             wished = {"add_alias": alias, "remove_alias": no_alias}[playbook]
             change = wished(variables["mail_alias"], variables["mail_mailbox"])
-        mail.execute(request_for(change), RecordingContext())
+        MailExecutor(mail).execute(request_for(change), RecordingContext())
         return True
 
     with running_awx(play) as stand_in:

@@ -29,7 +29,7 @@ from ansible_collections.postroom.email.tests.fakes.slack.workspace import Works
 from ansible_collections.postroom.email.tests.support.clock import Clock
 from ansible_collections.postroom.email.tests.support.recording_proxy import Recorder, recording
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from postroom_bot.backends.mail_service import Mail
+from postroom_bot.backends.mail_api import MailApi
 from postroom_bot.backends.slack_api import SlackApi, web_client
 from postroom_bot.domain import Action, Change, Request, State
 from postroom_bot.store import ledger
@@ -130,7 +130,7 @@ def lives(
         Workspace(clock=clock) as slack,
         recording(service.url) as spoiler,
     ):
-        mail = Mail(spoiler.url, SecretStr(service.token), verify_delay=0.0, timeout=patience)
+        mail = MailApi(spoiler.url, SecretStr(service.token), verify_delay=0.0, timeout=patience)
         office = open_harness(slack, api, mail, database, clock, tmp_path)
         limits = {"open_requests": 10, "requests_per_day": 10_000, "aliases_per_mailbox": 10_000}
         office.set_policy(limits=limits)

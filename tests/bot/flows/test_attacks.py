@@ -131,7 +131,7 @@ def test_a_replay_is_not_done_again(flow: Deployment) -> None:
         flow.approve(card, here.bob)
         approval = next(sent for sent in reversed(http.sent) if b"request_approve" in sent.body)
         assert http.post(approval, 30).status == HTTPStatus.OK
-    cast = flow.read(lambda c: votes.of(c, number_in(first)))
+    cast = flow.read(lambda c: votes.on_request(c, number_in(first)))
     assert [vote.voter for vote in cast] == [here.bob.id]
     assert len(flow.cards(address)) == 1
 

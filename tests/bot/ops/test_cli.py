@@ -88,7 +88,7 @@ def test_a_configuration_is_checked_online(
     assert out.endswith("No errors found.\n")
     monkeypatch.setenv(f"{PREFIX}SLACK_APP_TOKEN", "xapp-wrong")
     status, _, err = run("check-config", "--online")
-    assert (status, "Slack refuses the Socket Mode connection" in err) == (2, True)
+    assert (status, "Slack rejected the Socket Mode connection" in err) == (2, True)
 
 
 @pytest.mark.usefixtures("in_environment")

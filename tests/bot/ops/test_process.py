@@ -38,8 +38,8 @@ AWX = {
     ("wrong", "sentence"),
     [
         ({"slack_bot_token": "xoxb-wrong"}, "slack_bot_token (invalid_auth)"),
-        ({"slack_app_token": "xapp-wrong"}, "Slack refuses the Socket Mode connection"),
-        ({"slack_api_url": "http://127.0.0.1:9/api"}, "answer at http://127.0.0.1:9"),
+        ({"slack_app_token": "xapp-wrong"}, "Slack rejected the Socket Mode connection"),
+        ({"slack_api_url": "http://127.0.0.1:9/api"}, "responding at http://127.0.0.1:9"),
         ({"policy_file": "nowhere.yml"}, "nowhere.yml: "),
         ({"auto_migrate": "false"}, "run postroom-bot migrate"),
         ({"audit_lines": "/nowhere/lines"}, "/nowhere/lines"),

@@ -78,12 +78,12 @@ def test_a_window_is_updated_in_the_state_that_is_known(
     """Slack refuses to update a modal that has changed in the meantime, unless no hash is given."""
     carol = slack.person("carol")
     opened = slack_api.open_view(slack.world.trigger(carol.id), views.menu())
-    changed = slack_api.update_view(opened, views.working("One"))
+    changed = slack_api.update_view(opened, views.loading_modal("One"))
     assert changed.hash != opened.hash
     with pytest.raises(SlackRejected) as caught:
-        slack_api.update_view(opened, views.working("Two"))
+        slack_api.update_view(opened, views.loading_modal("Two"))
     assert caught.value.code == "hash_conflict"
-    slack_api.update_view(opened._replace(hash=""), views.working("Three"))
+    slack_api.update_view(opened._replace(hash=""), views.loading_modal("Three"))
     assert carol.modal.content["title"]["text"] == "Three"
 
 

@@ -32,8 +32,8 @@ from postroom_bot.domain import (
     VoteState,
 )
 from postroom_bot.errors import LeaseLost
-from postroom_bot.store import ledger, requests, slack_records, votes
-from postroom_bot.store.slack_records import ProfileEmail
+from postroom_bot.store import ledger, profile_emails, requests, slack_deliveries, tombstones, votes
+from postroom_bot.store.profile_emails import ProfileEmail
 from postroom_common.database import Database
 
 MINUTE = timedelta(minutes=1)
@@ -242,8 +242,11 @@ def test_requests_are_found(database: Database, clock: Clock) -> None:
     assert ids == [made[2], made[1]]
     since = clock() - 2 * MINUTE
     new = (clock(), "")
-    assert database.read(lambda c: requests.usage(c, "U1", since=since, before=new)) == (2, 2)
-    assert [one.id for one in database.read(requests.waiting)] == [made[0]]
+    assert database.read(lambda c: requests.count_earlier(c, "U1", since=since, before=new)) == (
+        2,
+        2,
+    )
+    assert [one.id for one in database.read(requests.pending)] == [made[0]]
     open_ = {State.NEW: 2, State.PENDING: 1, State.APPROVED: 0, State.EXECUTING: 0}
     assert database.read(requests.count_open) == open_
     same = replace(FORWARD, destinations=FORWARD.destinations[::-1], justification="Again")
@@ -280,10 +283,10 @@ def test_only_the_first_delivery_counts(database: Database, clock: Clock) -> Non
     """A delivery's key is new only once, unless it is purged or its transaction is rolled back."""
 
     def first(key: str) -> bool:
-        return database.write(lambda c: slack_records.record_delivery(c, key, at=clock()))
+        return database.write(lambda c: slack_deliveries.record_if_new(c, key, at=clock()))
 
     def undone(connection: Connection) -> None:
-        slack_records.record_delivery(connection, "a", at=clock())
+        slack_deliveries.record_if_new(connection, "a", at=clock())
         raise LookupError
 
     with pytest.raises(LookupError):
@@ -293,7 +296,7 @@ def test_only_the_first_delivery_counts(database: Database, clock: Clock) -> Non
     assert first("k" * 200)
     with pytest.raises(ValueError, match="200"):
         first("k" * 201)
-    assert database.write(lambda c: slack_records.purge_deliveries(c, clock())) == 2
+    assert database.write(lambda c: slack_deliveries.purge(c, clock())) == 2
     assert [first("a"), first("k" * 200)] == [True, False]
 
 
@@ -332,16 +335,16 @@ def test_a_mailbox_lock_has_one_holder(database: Database, clock: Clock) -> None
 def test_a_changed_address_is_recorded_with_its_time(database: Database, clock: Clock) -> None:
     """Each change to a person's address is recorded with its time, but the first address is not."""
     begin = clock()
-    assert database.read(lambda c: slack_records.last_email(c, "U1")) is None
+    assert database.read(lambda c: profile_emails.latest(c, "U1")) is None
     for _ in range(2):
-        database.write(lambda c: slack_records.record_email(c, "U1", MAILBOX, at=clock()))
-        found = database.read(lambda c: slack_records.last_email(c, "U1"))
+        database.write(lambda c: profile_emails.record(c, "U1", MAILBOX, at=clock()))
+        found = database.read(lambda c: profile_emails.latest(c, "U1"))
         assert found == ProfileEmail(MAILBOX, begin, None)
         clock.advance(MINUTE)
     for email in ("mallory@example.com", MAILBOX):
         at = clock.advance(MINUTE)
-        database.write(partial(slack_records.record_email, user="U1", email=email, at=at))
-        found = database.read(lambda c: slack_records.last_email(c, "U1"))
+        database.write(partial(profile_emails.record, user="U1", email=email, at=at))
+        found = database.read(lambda c: profile_emails.latest(c, "U1"))
         assert found == ProfileEmail(email, at, at)
 
 
@@ -350,18 +353,16 @@ def test_a_reservation_counts_until_its_end(database: Database, clock: Clock) ->
     now = clock()
     for address, owner, minutes in (("a", "x", 1), ("a", "y", 3), ("b", "x", 2), ("c", "x", 9)):
         until = now + minutes * MINUTE
-        database.write(
-            partial(ledger.add_tombstone, address=address, owner=owner, at=now, until=until)
-        )
-    database.write(lambda c: ledger.delete_tombstone(c, "c"))
+        database.write(partial(tombstones.add, address=address, owner=owner, at=now, until=until))
+    database.write(lambda c: tombstones.remove(c, "c"))
     clock.advance(2 * MINUTE)
     found = [
-        database.read(partial(ledger.tombstone_owner, address=address, now=clock()))
+        database.read(partial(tombstones.owner_of, address=address, now=clock()))
         for address in "abc"
     ]
     assert found == ["y", None, None]
-    assert database.write(lambda c: ledger.purge_tombstones(c, clock())) == 1
-    assert database.write(lambda c: ledger.purge_tombstones(c, clock() + MINUTE)) == 1
+    assert database.write(lambda c: tombstones.purge(c, clock())) == 1
+    assert database.write(lambda c: tombstones.purge(c, clock() + MINUTE)) == 1
 
 
 def test_the_ledger_has_each_change_once(database: Database, clock: Clock) -> None:
@@ -412,7 +413,7 @@ def settled(database: Database, vote: Vote, state: VoteState, **found: Any) -> V
 
 def kept(database: Database, vote: Vote) -> list[Vote]:
     """Read all votes on a vote's request."""
-    return database.read(lambda c: votes.of(c, vote.request))
+    return database.read(lambda c: votes.on_request(c, vote.request))
 
 
 def test_a_person_votes_once(database: Database, clock: Clock, cast: Cast) -> None:
@@ -420,7 +421,7 @@ def test_a_person_votes_once(database: Database, clock: Clock, cast: Cast) -> No
     vote = cast(at=clock.advance(minutes=1))
     first = cast("U3", at=clock.advance(minutes=-1), mailbox=BOB, groups=("a", "b"), approves=False)
     assert kept(database, vote) == [first, vote]
-    assert database.read(lambda c: votes.of(c, "R-0000")) == []
+    assert database.read(lambda c: votes.on_request(c, "R-0000")) == []
     again = replace(vote, approves=False, justification="No.")
     assert not database.write(lambda c: votes.cast(c, again))
     counted = settled(database, vote, VoteState.COUNTED, mailbox=BOB, groups={"b", "a"})
@@ -451,7 +452,7 @@ def test_one_mailbox_approves_once(database: Database, cast: Cast) -> None:
     settled(database, first, VoteState.COUNTED, mailbox=BOB)
 
     def tally(connection: Connection) -> Vote:
-        with pytest.raises(votes.SamePerson):
+        with pytest.raises(votes.MailboxAlreadyApproved):
             votes.set_state(connection, second, VoteState.COUNTED, mailbox=BOB)
         return votes.set_state(
             connection, second, VoteState.REFUSED, refusal=Reason("vote.same_person")
@@ -472,7 +473,7 @@ def test_concurrent_tallies_count_one_mailbox_once(database: Database, cast: Cas
         barrier.wait(60)
         try:
             settled(database, vote, VoteState.COUNTED, mailbox=mailbox)
-        except votes.SamePerson:
+        except votes.MailboxAlreadyApproved:
             return False
         return True
 

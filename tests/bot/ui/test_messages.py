@@ -29,7 +29,7 @@ from postroom_bot.domain import Action, Change, State, VoteState
 from postroom_bot.ui import markup, messages, views
 from postroom_bot.ui.markup import TEXT_LIMIT
 from postroom_bot.ui.messages import card
-from postroom_bot.ui.parser import ENTRIES
+from postroom_bot.ui.parser import SUBCOMMANDS
 from postroom_bot.ui.views import home_tab
 
 
@@ -62,7 +62,7 @@ def test_hostile_requests_are_shown_as_text() -> None:
                 [made],
             )
         )
-        check(views.working(text))
+        check(views.loading_modal(text))
         check(views.text_modal(markup.escaped_line(text), text))
 
 
@@ -202,7 +202,7 @@ def test_the_home_tab_shows_the_mailbox_and_the_requests() -> None:
 def test_lists_are_sorted_and_complete() -> None:
     """Lists are sorted and complete, and an empty list is replaced with a sentence."""
     text = messages.command_list().text
-    assert all(f"`/email {entry.usage}` {entry.summary}" in text for entry in ENTRIES)
+    assert all(f"`/email {one.usage}` {one.summary}" in text for one in SUBCOMMANDS)
     lines = messages.alias_list(MAILBOX, ["b@x.y", "a@x.y"]).text.splitlines()
     assert lines[1:] == ["`a@x.y`", "`b@x.y`"]
     lines = messages.forward_list([("t@x.y", [BOB, ADDRESS]), ("s@x.y", [])]).text.splitlines()

@@ -54,7 +54,7 @@ def test_every_form_is_accepted_and_has_the_fields_of_its_errors() -> None:
     menu = views.menu()
     opens = {one["action_id"] for one in samples.buttons(menu)}
     assert opens == {*(f"open_{form}" for form in views.FORMS), "open_password"}
-    assert all(f"`/email {entry.usage}`" in seen(menu) for entry in parser.ENTRIES)
+    assert all(f"`/email {one.usage}`" in seen(menu) for one in parser.SUBCOMMANDS)
     check(menu)
 
 
@@ -83,10 +83,10 @@ def test_all_errors_are_shown_at_their_fields() -> None:
     typed = {"target": "sales", "mailbox": "<@U1>", "last_day": "soon", "justification": "x" * 201}
     found = errors("alias_add", **typed)
     assert found == {
-        "target": parser.ADDRESS.problem.replace("`", ""),
-        "mailbox": parser.ADDRESS.problem.replace("`", ""),
-        "last_day": parser.DAY.problem.replace("`", ""),
-        "justification": parser.REASON.problem,
+        "target": parser.ADDRESS.error.replace("`", ""),
+        "mailbox": parser.ADDRESS.error.replace("`", ""),
+        "last_day": parser.DAY.error.replace("`", ""),
+        "justification": parser.REASON.error,
     }
     found = errors("forward_add", target=SALES, destinations=f"{ALICE}, bob")
     assert found.keys() == {"destinations"}
@@ -195,29 +195,29 @@ def test_a_command_is_understood(text: str, command: parser.Command) -> None:
 
 
 def test_documented_examples_are_understood() -> None:
-    """Each documented example is understood and begins like its catalogue entry."""
-    for entry in parser.ENTRIES:
-        example = entry.example or entry.usage
-        assert example.startswith(entry.words)
-        assert entry.usage.startswith(entry.words)
+    """Each documented example is understood and begins like its subcommand."""
+    for one in parser.SUBCOMMANDS:
+        example = one.example or one.usage
+        assert example.startswith(one.words)
+        assert one.usage.startswith(one.words)
         assert not isinstance(parser.parse(example), parser.Menu)
 
 
 REFUSED = [
     ("alias add", "incomplete"),
-    ("alias add sales", parser.ADDRESS.problem),
-    (f"alias add {SALES}, {ALICE} and {BOB}", parser.ADDRESS.problem),
+    ("alias add sales", parser.ADDRESS.error),
+    (f"alias add {SALES}, {ALICE} and {BOB}", parser.ADDRESS.error),
     (f"alias add {SALES} for {ALICE}", "Write `/email alias add "),
-    (f"alias add {SALES} to bob", parser.ADDRESS.problem),
+    (f"alias add {SALES} to bob", parser.ADDRESS.error),
     (f"alias add {SALES} to {ALICE} to {BOB}", "`to` occurs twice"),
-    (f"alias add {SALES} until tomorrow", parser.DAY.problem),
-    (f"alias add {SALES} because {'x' * 201}", parser.REASON.problem),
+    (f"alias add {SALES} until tomorrow", parser.DAY.error),
+    (f"alias add {SALES} because {'x' * 201}", parser.REASON.error),
     *(
-        (f"alias add {local}@example.com", parser.ADDRESS.problem)
+        (f"alias add {local}@example.com", parser.ADDRESS.error)
         for local in ("m\u00fcller", "{{x}}", "sa`les", "sa\u200bles")
     ),
     (f"forward add {SALES} {ALICE}", "/email forward add"),
-    (f"forward add {SALES} to {ALICE}, bob", parser.DESTINATIONS.problem),
+    (f"forward add {SALES} to {ALICE}, bob", parser.DESTINATIONS.error),
     ("forward list all", "more than I expected"),
     ("alias frobnicate", "`/email help`"),
     ("frobnicate", "`/email help`"),
@@ -259,7 +259,7 @@ def everything_in(error: BaseException) -> str:
 
 
 SECRET = "Zq7-Kx9-Wv3"
-starts = [*(one.words for one in parser.ENTRIES), *(one.example for one in parser.ENTRIES)]
+starts = [*(one.words for one in parser.SUBCOMMANDS), *(one.example for one in parser.SUBCOMMANDS)]
 
 
 @settings(deadline=None, max_examples=200)

@@ -30,10 +30,10 @@ RAISING = {
     "Rejected",
     "Unavailable",
     "NeedsApproval",
-    "PressedTwice",
+    "RepeatedDelivery",
     "NotShown",
-    "DayOver",
-    "_NotThere",
+    "EndDatePassed",
+    "_NotFound",
     "_UnknownUsergroup",
 }
 SAMPLES: dict[str, Any] = {

@@ -19,7 +19,7 @@ from ansible_collections.postroom.email.tests.fakes.slack.workspace import Works
 from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support.clock import Clock
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from postroom_bot.backends.mail_service import Mail
+from postroom_bot.backends.mail_api import MailApi
 from postroom_common.database import Database
 
 
@@ -31,9 +31,9 @@ def api(service: RunningService) -> Iterator[Api]:
 
 
 @pytest.fixture
-def mail(service: RunningService, api: Api) -> Iterator[Mail]:
-    """Provide an executor for the tenant of the `api` fixture."""
-    mail = Mail(service.url, SecretStr(service.token), verify_delay=0.02)
+def mail(service: RunningService, api: Api) -> Iterator[MailApi]:
+    """Provide a client for the tenant of the `api` fixture."""
+    mail = MailApi(service.url, SecretStr(service.token), verify_delay=0.02)
     yield mail
     mail.close()
 
@@ -47,7 +47,7 @@ def slack(clock: Clock) -> Iterator[Workspace]:
 
 @pytest.fixture
 def office(
-    slack: Workspace, api: Api, mail: Mail, database: Database, clock: Clock, tmp_path: Path
+    slack: Workspace, api: Api, mail: MailApi, database: Database, clock: Clock, tmp_path: Path
 ) -> Harness:
     """Provide the bot's workflow together with all services that it uses."""
     return open_harness(slack, api, mail, database, clock, tmp_path)

@@ -21,7 +21,8 @@ from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support.clock import Clock
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from postroom_bot.backends.executor import ExecutionContext, Executor, Outcome
-from postroom_bot.backends.mail_service import Mail
+from postroom_bot.backends.mail_api import MailApi
+from postroom_bot.backends.mail_executor import MailExecutor
 from postroom_bot.backends.slack_api import SlackApi, web_client
 from postroom_bot.domain import (
     Action,
@@ -39,10 +40,10 @@ from postroom_bot.policy.loader import load
 from postroom_bot.policy.model import Policy
 from postroom_bot.store import audit, requests, votes
 from postroom_bot.workflow.dependencies import Dependencies
-from postroom_bot.workflow.intake import Intake
 from postroom_bot.workflow.lookups import Lookups
 from postroom_bot.workflow.passwords import Passwords
 from postroom_bot.workflow.people import People
+from postroom_bot.workflow.request_service import RequestService
 from postroom_bot.workflow.worker import Worker
 
 ALICE = "alice@example.com"
@@ -87,9 +88,11 @@ class Harness:
     keys: itertools.count[int] = field(default_factory=itertools.count)
 
     @property
-    def intake(self) -> Intake:
-        """The intake of requests and votes."""
-        return Intake(self.deps.database, self.clock, self.deps.workspace, zone=self.deps.zone)
+    def request_service(self) -> RequestService:
+        """The service that saves requests and votes."""
+        return RequestService(
+            self.deps.database, self.clock, self.deps.workspace, zone=self.deps.zone
+        )
 
     @property
     def lookups(self) -> Lookups:
@@ -122,7 +125,9 @@ class Harness:
     def submit(self, who: str = "alice", change: Change | None = None) -> Request:
         """Submit a change, by default a new alias."""
         change = change or Change(Action.ALIAS_ADD, NEW)
-        return self.intake.submit(self.key(), change, self.people[who].id, self.deps.workspace.team)
+        return self.request_service.submit(
+            self.key(), change, self.people[who].id, self.deps.workspace.team
+        )
 
     def voted(self) -> Request:
         """Return a request with an approval that was cast but has not been counted yet."""
@@ -141,7 +146,7 @@ class Harness:
         reason = "" if approves else "Not now."
         key, team, app = self.key(), world.team, world.app
         press = ButtonPress(key, request.id, user, team, approves, posted, app, reason)
-        return self.intake.vote(press)
+        return self.request_service.vote(press)
 
     def approve(self, request: Request, *who: str) -> Request:
         """Have several people approve in turn, and let the worker process each vote."""
@@ -159,7 +164,7 @@ class Harness:
 
     def votes(self, request: Request) -> list[Vote]:
         """Return the votes on a request."""
-        return self.deps.database.read(lambda c: votes.of(c, request.id))
+        return self.deps.database.read(lambda c: votes.on_request(c, request.id))
 
     def pass_time(self, **parts: float) -> None:
         """Advance the clock, and let the worker process what is due."""
@@ -222,7 +227,7 @@ def api_with_mailboxes(service: RunningService) -> Iterator[Api]:
 
 
 def open_harness(
-    slack: SlackWorkspace, api: Api, mail: Mail, database: Any, clock: Clock, place: Path
+    slack: SlackWorkspace, api: Api, mail: MailApi, database: Any, clock: Clock, place: Path
 ) -> Harness:
     """Provide the workflow, connected to all services that it uses."""
     people = {name: slack.person(name, email=f"{name}@example.com") for name in NAMES}
@@ -249,7 +254,7 @@ def open_harness(
         people=People(slack_api, database, clock, policy, workspace),
         slack_api=slack_api,
         mail=mail,
-        executor=mail,
+        executor=MailExecutor(mail),
         workspace=workspace,
         process_name="test",
         metrics=Metrics(),

@@ -20,10 +20,10 @@ from ansible_collections.postroom.email.tests.bot.workflow.harness import (
 from postroom_bot.backends.executor import ExecutionContext, Outcome
 from postroom_bot.domain import Action, Change, Reason, Request, State
 from postroom_bot.errors import LeaseLost, Unavailable
-from postroom_bot.store import audit, ledger, requests, slack_records
+from postroom_bot.store import audit, ledger, requests, slack_deliveries, tombstones
 from postroom_bot.workflow import execute
-from postroom_bot.workflow.execute import MAX_PAUSE, pause_after
-from postroom_bot.workflow.leased_request import claim
+from postroom_bot.workflow.execute import MAX_DELAY, retry_delay
+from postroom_bot.workflow.leased_request import lease_request
 from postroom_bot.workflow.worker import KEEP_KEYS, PURGE_EVERY, Worker
 
 
@@ -58,7 +58,7 @@ def test_an_address_freed_before_the_crash_is_kept_free_after_it(office: Harness
     assert NEW not in office.addresses()
     office.pass_time(minutes=1)
     assert office.now(request).state is State.DONE
-    assert office.deps.database.read(lambda c: ledger.tombstone_owner(c, NEW, now=office.clock()))
+    assert office.deps.database.read(lambda c: tombstones.owner_of(c, NEW, now=office.clock()))
 
 
 class _Noting(FailingExecutor):
@@ -104,7 +104,7 @@ def test_a_lease_that_ran_out_is_taken_over(office: Harness, state: State) -> No
         trouble = RuntimeError if state is State.EXECUTING else None
         Worker(office.with_(executor=FailingExecutor(error=trouble))).step()
         office.clock.advance(seconds=10)
-    dead = claim(office.with_(process_name="dead"))
+    dead = lease_request(office.with_(process_name="dead"))
     assert dead is not None
     assert dead.request.state is state
     assert dead.lock()
@@ -124,9 +124,9 @@ def test_a_lease_that_ran_out_is_taken_over(office: Harness, state: State) -> No
 def test_a_cancelled_request_is_let_pass(office: Harness) -> None:
     """If a request is cancelled, a worker that still holds it can no longer write to it."""
     request = office.voted()
-    held = claim(office.deps, only=request.id)
+    held = lease_request(office.deps, request.id)
     assert held is not None
-    office.intake.cancel(office.key(), request.id, office.people["alice"].id)
+    office.request_service.cancel(office.key(), request.id, office.people["alice"].id)
     with pytest.raises(LeaseLost):
         held.transition(State.APPROVED)
     held.release(None)
@@ -147,7 +147,7 @@ def test_what_may_have_been_done_is_carried_to_its_end(
     Worker(office.with_(executor=InterruptedExecutor(office.deps.executor, trouble))).step()
     assert office.now(request).state is state
     assert NEW in office.addresses()
-    answer = office.intake.cancel(office.key(), request.id, office.people["alice"].id)
+    answer = office.request_service.cancel(office.key(), request.id, office.people["alice"].id)
     assert answer.code == "request.not_cancellable"
     office.pass_time(days=1)
     assert office.now(request).state is State.DONE
@@ -195,7 +195,7 @@ def test_a_busy_mailbox_is_looked_at_again_soon(office: Harness) -> None:
     office.work()
     waiting = office.now(request)
     assert (waiting.state, waiting.attempts) == (State.APPROVED, 0)
-    assert waiting.due_at == now + execute.BUSY_PAUSE
+    assert waiting.due_at == now + execute.BUSY_DELAY
     assert len(office.told("alice")) == 1
     office.deps.database.write(lambda c: requests.unlock_mailbox(c, ALICE, holder="another"))
     office.pass_time(seconds=1)
@@ -242,22 +242,22 @@ def test_old_keys_and_tombstones_are_forgotten(office: Harness) -> None:
     """Old delivery keys and reservations are deleted only after they have expired."""
     worker = Worker(office.deps)
     database, at = office.deps.database, office.clock()
-    assert database.write(lambda c: slack_records.record_delivery(c, "key", at=at))
+    assert database.write(lambda c: slack_deliveries.record_if_new(c, "key", at=at))
     until = at + KEEP_KEYS
-    database.write(lambda c: ledger.add_tombstone(c, NEW, "erin@example.com", at=at, until=until))
+    database.write(lambda c: tombstones.add(c, NEW, "erin@example.com", at=at, until=until))
     worker.upkeep()
-    assert not database.write(lambda c: slack_records.record_delivery(c, "key", at=at))
+    assert not database.write(lambda c: slack_deliveries.record_if_new(c, "key", at=at))
     office.clock.advance(KEEP_KEYS + PURGE_EVERY)
     worker.upkeep()
-    assert database.write(lambda c: slack_records.record_delivery(c, "key", at=office.clock()))
-    assert database.write(lambda c: ledger.purge_tombstones(c, office.clock())) == 0
+    assert database.write(lambda c: slack_deliveries.record_if_new(c, "key", at=office.clock()))
+    assert database.write(lambda c: tombstones.purge(c, office.clock())) == 0
 
 
 @pytest.mark.parametrize(
-    ("tries", "most"), [(1, 2), (2, 4), (5, 32), (10, MAX_PAUSE), (99, MAX_PAUSE)]
+    ("tries", "most"), [(1, 2), (2, 4), (5, 32), (10, MAX_DELAY), (99, MAX_DELAY)]
 )
 def test_pauses_grow_to_a_limit(tries: int, most: float) -> None:
     """Pauses double up to a limit, with a small variation, and are never shorter than requested."""
     for _ in range(20):
-        assert 0.8 * most <= pause_after(tries) <= most
-        assert pause_after(tries, 5000.0) == 5000.0
+        assert 0.8 * most <= retry_delay(tries) <= most
+        assert retry_delay(tries, 5000.0) == 5000.0

@@ -118,7 +118,7 @@ def test_every_open_request_of_a_migrated_database_completes(office: Harness) ->
     office.pass_time(hours=1)
     erin = office.people["erin"]
     request = _by_target(office)["erin"]
-    office.passwords.offer(erin.id, office.deps.workspace.team, request_id=request.id)
+    office.passwords.authorize(erin.id, office.deps.workspace.team, request_id=request.id)
     office.pass_time(days=1)
     office.pass_time(days=1)
     after = _by_target(office)

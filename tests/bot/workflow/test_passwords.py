@@ -14,11 +14,11 @@ from pydantic import SecretStr
 from ansible_collections.postroom.email.tests.bot.workflow.harness import ALICE, Harness
 from ansible_collections.postroom.email.tests.support.passwords import opens
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from postroom_bot.backends.mail_service import Mail
+from postroom_bot.backends.mail_api import MailApi
 from postroom_bot.domain import Action, Change, Request, State
 from postroom_bot.errors import SlackRejected, SlackUnavailable, Unavailable, UserError
 from postroom_bot.store import requests
-from postroom_bot.workflow.leased_request import claim
+from postroom_bot.workflow.leased_request import lease_request
 from postroom_bot.workflow.passwords import NeedsApproval, Show, new_password
 
 ERIN = "erin@example.com"
@@ -37,7 +37,7 @@ def _reveal(
     request_id = request.id if request else None
     shown: list[SecretStr] = []
     key = key or office.key()
-    office.passwords.reveal(key, user, team, mailbox, request_id, show or shown.append)
+    office.passwords.create_and_show(key, user, team, mailbox, request_id, show or shown.append)
     return shown[0].get_secret_value()
 
 
@@ -52,7 +52,7 @@ def _approved(office: Harness) -> Request:
 def test_one_s_own_password_is_made_at_once(office: Harness, service: RunningService) -> None:
     """A person creates their own password immediately, and the owner and auditors are notified."""
     alice, team = office.people["alice"].id, office.deps.workspace.team
-    assert office.passwords.offer(alice, team) == ALICE
+    assert office.passwords.authorize(alice, team) == ALICE
     made = _reveal(office, "alice")
     assert opens(service, ALICE, made)
     (request,) = office.lookups.status(alice)
@@ -94,11 +94,11 @@ def test_the_owner_makes_what_was_approved_for_another(office: Harness) -> None:
     assert "when you are ready to copy it" in office.told("erin")[-1]
     assert not any("when you are ready to copy it" in told for told in office.told("alice"))
     erin, team = office.people["erin"].id, office.deps.workspace.team
-    assert office.passwords.offer(erin, team, request_id=request.id) == ERIN
+    assert office.passwords.authorize(erin, team, request_id=request.id) == ERIN
     with pytest.raises(NeedsApproval, match=r"password\.needs_approval"):
-        office.passwords.offer(office.people["bob"].id, team, ERIN)
+        office.passwords.authorize(office.people["bob"].id, team, ERIN)
     with pytest.raises(UserError, match=r"password\.not_yours"):
-        office.passwords.offer(office.people["bob"].id, team, request_id=request.id)
+        office.passwords.authorize(office.people["bob"].id, team, request_id=request.id)
     for who in ("alice", "bob"):
         with pytest.raises(UserError, match=r"password\.not_yours"):
             _reveal(office, who, ERIN, request)
@@ -134,20 +134,20 @@ def test_an_offer_that_nobody_takes_expires(office: Harness) -> None:
 def test_a_changed_account_gets_none(office: Harness, change: dict[str, Any]) -> None:
     """A person whose account has changed can neither open the offer nor press its button."""
     alice, team = office.people["alice"].id, office.deps.workspace.team
-    office.passwords.offer(alice, team)
+    office.passwords.authorize(alice, team)
     office.slack.change_user(office.people["alice"], announce=False, **change)
     with pytest.raises(UserError):
-        office.passwords.offer(alice, team)
+        office.passwords.authorize(alice, team)
     with pytest.raises(UserError):
         _reveal(office, "alice")
     with pytest.raises(UserError, match=r"person\.elsewhere"):
-        office.passwords.offer(alice, "T0000ELSE")
+        office.passwords.authorize(alice, "T0000ELSE")
 
 
 def test_whoever_is_told_at_once_may_press_at_once(office: Harness) -> None:
     """The owner can press the button while the worker still holds the request."""
     request = _approved(office)
-    held = claim(office.deps, only=request.id)
+    held = lease_request(office.deps, request.id)
     assert held is not None
     stopping = Mock(wait=Mock(side_effect=lambda _seconds: held.release(None)))
     office.deps = office.with_(stopping=stopping)
@@ -157,7 +157,7 @@ def test_whoever_is_told_at_once_may_press_at_once(office: Harness) -> None:
 def test_a_request_or_mailbox_in_use_is_not_waited_for(office: Harness) -> None:
     """If the request or the mailbox is in use, the person can try again in a moment."""
     request = _approved(office)
-    held = claim(office.deps, only=request.id)
+    held = lease_request(office.deps, request.id)
     assert held is not None
     office.deps.stopping.set()
     with pytest.raises(UserError, match=r"mailbox\.busy"):
@@ -202,7 +202,7 @@ def test_a_password_that_was_not_shown_can_be_made_again(
 
 
 def test_a_silent_mail_service_costs_one_press(
-    office: Harness, mail: Mail, monkeypatch: pytest.MonkeyPatch
+    office: Harness, mail: MailApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If the mail service does not respond, an approved password can be created again."""
     request = _approved(office)

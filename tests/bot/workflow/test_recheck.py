@@ -20,7 +20,7 @@ from ansible_collections.postroom.email.tests.bot.workflow.harness import (
     InterruptedExecutor,
 )
 from postroom_bot.domain import Action, Change, Reason, Request, State, Vote, VoteState
-from postroom_bot.store import ledger, requests, votes
+from postroom_bot.store import requests, tombstones, votes
 from postroom_bot.workflow.worker import Worker
 from postroom_common.database import Connection
 
@@ -35,7 +35,7 @@ def _account(**changes: Any) -> Disturbance:
 def _buried(office: Harness, _: Request) -> None:
     at = office.clock()
     until = at + timedelta(days=90)
-    reserve = ledger.add_tombstone
+    reserve = tombstones.add
     office.deps.database.write(lambda c: reserve(c, NEW, "erin@example.com", at=at, until=until))
 
 

@@ -19,9 +19,9 @@ from ansible_collections.postroom.email.tests.bot.workflow.harness import (
 )
 from postroom_bot.domain import Action, Change, Reason, State
 from postroom_bot.errors import UserError
-from postroom_bot.store import ledger
+from postroom_bot.store import ledger, tombstones
 from postroom_bot.ui.reason_texts import reason_text
-from postroom_bot.workflow.intake import DayOver, Intake
+from postroom_bot.workflow.request_service import EndDatePassed, RequestService
 from postroom_bot.workflow.worker import Worker
 
 TEAM = "team@example.com"
@@ -68,15 +68,13 @@ def test_what_needs_no_approval_is_done_at_once(office: Harness) -> None:
     assert office.details(gone)["request.approved"]["rule"] == gone.rule
     assert NEW not in office.addresses()
     assert len(office.cards()) == 1
-    owner = office.deps.database.read(lambda c: ledger.tombstone_owner(c, NEW, now=office.clock()))
+    owner = office.deps.database.read(lambda c: tombstones.owner_of(c, NEW, now=office.clock()))
     assert owner == ALICE
     other = office.ask("erin")
     assert other.state is State.REFUSED
     assert other.result == Reason("address.kept_free", {"address": NEW})
     assert office.approve(office.ask(), "bob").state is State.DONE
-    assert not office.deps.database.read(
-        lambda c: ledger.tombstone_owner(c, NEW, now=office.clock())
-    )
+    assert not office.deps.database.read(lambda c: tombstones.owner_of(c, NEW, now=office.clock()))
 
 
 def test_a_forwarder_needs_somebody_of_each_group(office: Harness) -> None:
@@ -110,7 +108,7 @@ def test_what_is_not_begun_can_be_cancelled(office: Harness, state: State) -> No
         office.vote("bob", office.now(request))
         Worker(office.with_(executor=FailingExecutor())).step()
     assert office.now(request).state is state
-    answer = office.intake.cancel(office.key(), request.id, request.requester)
+    answer = office.request_service.cancel(office.key(), request.id, request.requester)
     assert answer.code == "request.cancelled"
     office.work()
     assert office.now(request).state is State.CANCELLED
@@ -121,9 +119,9 @@ def test_a_request_is_cancelled_by_its_requester_only(office: Harness) -> None:
     """Only the requester can cancel a request. For other people, the request ID is unknown."""
     request = office.ask()
     bob, alice = office.people["bob"].id, office.people["alice"].id
-    assert office.intake.cancel(office.key(), request.id, bob).code == "request.unknown"
-    first = office.intake.cancel(office.key(), request.id, alice)
-    assert office.intake.cancel(office.key(), request.id, alice) == first
+    assert office.request_service.cancel(office.key(), request.id, bob).code == "request.unknown"
+    first = office.request_service.cancel(office.key(), request.id, alice)
+    assert office.request_service.cancel(office.key(), request.id, alice) == first
     office.work()
     assert office.now(request).state is State.CANCELLED
     assert "Cancelled" in office.cards()[0].text
@@ -176,7 +174,7 @@ def test_an_end_is_announced_once_and_can_be_extended(office: Harness) -> None:
     assert notices == [False, True]
     other = Change(Action.FORWARD_ADD, TEAM, destinations=("carol@example.com",))
     office.approve(office.ask("bob", other), "carol", "dora")
-    extended = office.intake.extend(office.key(), first.id, alice, team)
+    extended = office.request_service.extend(office.key(), first.id, alice, team)
     assert extended.change.last_day == date(2026, 12, 31)
     office.work()
     assert office.approve(office.now(extended), "bob", "dora").state is State.DONE
@@ -186,7 +184,7 @@ def test_an_end_is_announced_once_and_can_be_extended(office: Harness) -> None:
     assert office.api.get(TEAM).json()["members"] == [BOB, "carol@example.com"]
     for user in (alice, office.people["bob"].id):
         with pytest.raises(UserError):
-            office.intake.extend(office.key(), first.id, user, team)
+            office.request_service.extend(office.key(), first.id, user, team)
 
 
 def test_an_alias_without_an_end_is_given_none(office: Harness) -> None:
@@ -212,12 +210,12 @@ def test_the_same_wish_is_one_request(office: Harness) -> None:
     """A repeated delivery finds the first request, and a second identical request is refused."""
     change = Change(Action.ALIAS_ADD, NEW)
     alice, team = office.people["alice"].id, office.deps.workspace.team
-    first = office.intake.submit("once", change, alice, team)
-    assert office.intake.submit("once", change, alice, team).id == first.id
+    first = office.request_service.submit("once", change, alice, team)
+    assert office.request_service.submit("once", change, alice, team).id == first.id
     with pytest.raises(UserError, match=rf"request.duplicate .*{first.id}"):
-        office.intake.submit("again", change, alice, team)
+        office.request_service.submit("again", change, alice, team)
     office.work()
-    assert office.intake.submit("once", change, alice, team).id == first.id
+    assert office.request_service.submit("once", change, alice, team).id == first.id
     with pytest.raises(UserError, match=first.id):
         office.ask(change=Change(Action.ALIAS_ADD, NEW, ALICE))
     # If the request names no mailbox, the worker has to determine the mailbox first.
@@ -229,16 +227,16 @@ def test_the_same_wish_is_one_request(office: Harness) -> None:
 def test_somebody_of_another_workspace_gets_nowhere(office: Harness) -> None:
     """A person from another workspace is refused before anything is stored."""
     with pytest.raises(UserError, match=r"person\.elsewhere"):
-        office.intake.submit("key", Change(Action.ALIAS_ADD, NEW), "U0", "T0000ELSE")
+        office.request_service.submit("key", Change(Action.ALIAS_ADD, NEW), "U0", "T0000ELSE")
 
 
 def test_in_an_organisation_the_account_tells_who_belongs_here(office: Harness) -> None:
     """In a Slack organisation, the worker checks whether a person's account is in the workspace."""
     ours = replace(office.deps.workspace, enterprise="E0000ORGA")
-    intake = Intake(office.deps.database, office.clock, ours)
+    request_service = RequestService(office.deps.database, office.clock, ours)
     mallory = office.slack.person("mallory", email="mallory@example.com", team="T0000ELSE")
     change = Change(Action.ALIAS_ADD, NEW)
-    request = intake.submit(office.key(), change, mallory.id, "T0000ELSE")
+    request = request_service.submit(office.key(), change, mallory.id, "T0000ELSE")
     office.work(Worker(office.with_(workspace=ours)))
     assert office.now(request).state is State.REFUSED
     assert office.now(request).result == Reason("person.other_workspace")
@@ -318,7 +316,7 @@ def test_another_end_is_something_to_do(office: Harness) -> None:
 def test_a_day_that_is_over_makes_no_request(office: Harness) -> None:
     """A last day in the past is refused before a request is stored, but today is accepted."""
     today = office.clock().date()
-    with pytest.raises(DayOver):
+    with pytest.raises(EndDatePassed):
         office.submit(change=Change(Action.ALIAS_ADD, NEW, last_day=today - timedelta(days=1)))
     assert office.lookups.status(office.people["alice"].id) == []
     assert office.ask(change=Change(Action.ALIAS_ADD, NEW, last_day=today)).state is State.PENDING

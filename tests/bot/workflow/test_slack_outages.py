@@ -16,7 +16,7 @@ from ansible_collections.postroom.email.tests.bot.workflow.harness import (
     Harness,
 )
 from postroom_bot.domain import Action, Change, MessageRef, Request, State
-from postroom_bot.store import slack_records
+from postroom_bot.store import sent_notifications
 from postroom_bot.ui.markup import Message
 from postroom_bot.workflow.worker import Worker
 
@@ -36,7 +36,7 @@ def _settle(office: Harness, request: Request, state: State) -> None:
     for _ in range(20):
         office.pass_time(minutes=1)
     assert office.now(request).state is state
-    sent = office.deps.database.read(lambda c: slack_records.sent_kinds(c, request.id))
+    sent = office.deps.database.read(lambda c: sent_notifications.kinds_of(c, request.id))
     assert any(kind.startswith(state) for kind in sent)
 
 
@@ -123,7 +123,7 @@ def test_a_bot_without_its_scopes_waits_for_the_operator(office: Harness) -> Non
 def test_what_slack_does_not_take_for_days_is_left_untold(office: Harness) -> None:
     """The bot stops trying to notify people after Slack has failed for several days."""
     request = office.ask()
-    office.intake.cancel(office.key(), request.id, office.people["alice"].id)
+    office.request_service.cancel(office.key(), request.id, office.people["alice"].id)
     with office.slack.down():
         for _ in range(8):
             office.pass_time(days=1)

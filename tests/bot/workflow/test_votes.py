@@ -8,7 +8,7 @@ import pytest
 from pydantic import SecretStr
 
 from ansible_collections.postroom.email.tests.bot.workflow.harness import ALICE, BOB, NEW, Harness
-from postroom_bot.backends.mail_service import Mail
+from postroom_bot.backends.mail_api import MailApi
 from postroom_bot.domain import (
     Action,
     ButtonPress,
@@ -80,7 +80,7 @@ def test_a_press_that_is_delivered_twice_is_one_vote(office: Harness) -> None:
     press = ("press", request.id, office.people["bob"].id, office.deps.workspace.team)
     more = (True, request.card, office.deps.workspace.app)
     pressed = ButtonPress(*press, *more)
-    assert office.intake.vote(pressed) == office.intake.vote(pressed)
+    assert office.request_service.vote(pressed) == office.request_service.vote(pressed)
     assert len(office.votes(request)) == 1
 
 
@@ -96,7 +96,7 @@ def test_a_button_of_another_message_does_nothing(office: Harness) -> None:
     press = ("press", "R-2222", office.people["bob"].id, office.deps.workspace.team)
     more = (True, card, office.deps.workspace.app)
     pressed = ButtonPress(*press, *more)
-    assert office.intake.vote(pressed) == office.intake.vote(pressed)
+    assert office.request_service.vote(pressed) == office.request_service.vote(pressed)
     assert office.votes(request) == []
 
 
@@ -107,9 +107,11 @@ def test_a_button_of_another_app_or_workspace_does_nothing(office: Harness) -> N
     bob, ours = office.people["bob"].id, office.deps.workspace
     for team, app in ((ours.team, "A0000ELSE"), ("T0000ELSE", ours.app)):
         press = ButtonPress(office.key(), request.id, bob, team, True, request.card, app)
-        office.intake.vote(press)
+        office.request_service.vote(press)
     unknown = ("R-2222", bob, ours.team, True, request.card, ours.app)
-    assert office.intake.vote(ButtonPress(office.key(), *unknown)).code == "vote.wrong_card"
+    assert (
+        office.request_service.vote(ButtonPress(office.key(), *unknown)).code == "vote.wrong_card"
+    )
     assert office.votes(request) == []
 
 
@@ -154,7 +156,7 @@ def test_an_ended_request_takes_no_votes(office: Harness) -> None:
     assert office.vote("carol", request).params["state"] == "done"
     request = office.ask(change=Change(Action.ALIAS_ADD, "later@example.com"))
     office.vote("bob", request)
-    office.intake.cancel(office.key(), request.id, office.people["alice"].id)
+    office.request_service.cancel(office.key(), request.id, office.people["alice"].id)
     office.work()
     assert [vote.state for vote in office.votes(request)] == [VoteState.REFUSED]
     assert "vote.refused" in office.events(request)
@@ -222,7 +224,7 @@ def test_who_does_not_answer_is_told(office: Harness, lookups: Lookups) -> None:
     """If Slack or the mail service does not respond, the person gets a message that says so."""
     with office.slack.down(), pytest.raises(UserError, match=r"slack\.unavailable"):
         lookups.aliases(*_as(office, "alice"))
-    mail = Mail("http://127.0.0.1:9", SecretStr("none"), timeout=0.5)
+    mail = MailApi("http://127.0.0.1:9", SecretStr("none"), timeout=0.5)
     silent = Lookups(office.with_(mail=mail))
     user, team = _as(office, "alice")
     for look in (

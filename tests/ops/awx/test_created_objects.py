@@ -30,7 +30,8 @@ from ansible_collections.postroom.email.tests.ops.awx.awx_playbook import (
 from ansible_collections.postroom.email.tests.support import repository
 from ansible_collections.postroom.email.tests.support.playbooks import Run
 from ansible_collections.postroom.email.tests.support.secrets import shown
-from postroom_bot.backends.awx import REQUEST_VARIABLE, AwxClient, variables_for
+from postroom_bot.backends.awx_client import AwxClient
+from postroom_bot.backends.awx_executor import REQUEST_VARIABLE, variables_for
 from postroom_bot.domain import Action, Change
 
 #: Some playbooks, including the bot's. The guide's test creates templates for all of them.

@@ -29,7 +29,7 @@ from ansible_collections.postroom.email.tests.support.company import ALICE, comp
 from ansible_collections.postroom.email.tests.support.secrets import leaks
 
 STAGED = Path("/run", f"{NAME}.staged")
-NOT_ACCEPTED = "Slack refuses slack_bot_token"
+NOT_ACCEPTED = "Slack rejected slack_bot_token"
 WRONG_TOKEN = "xoxb-wrong-INDIA-4417-kqzx-9930"
 PROGRAMS = ("start-stop-daemon", "setpriv", "useradd")
 _SUITABLE = "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))"

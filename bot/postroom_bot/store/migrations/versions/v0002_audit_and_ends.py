@@ -9,7 +9,7 @@ from datetime import UTC, datetime, time, timedelta
 import sqlalchemy as sa
 from alembic import op
 
-from postroom_bot.store.tables import Moment
+from postroom_bot.store.tables import UtcDateTime
 
 revision = "0002"
 down_revision = "0001"
@@ -31,7 +31,10 @@ def upgrade() -> None:
 def _fill_ends() -> None:
     """Set `ends_at` for existing requests, whose last day ended at midnight UTC."""
     request = sa.table(
-        "request", sa.column("id"), sa.column("expires_on", sa.Date), sa.column("ends_at", Moment)
+        "request",
+        sa.column("id"),
+        sa.column("expires_on", sa.Date),
+        sa.column("ends_at", UtcDateTime),
     )
     bind = op.get_bind()
     found = sa.select(request.c.id, request.c.expires_on).where(request.c.expires_on.is_not(None))

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Take in requests, votes and cancellations: save them for the worker.
+"""Save the requests, votes and cancellations that users submit, for the worker to process.
 
-Each submission is saved in one short transaction, without calling a service. A repeated delivery
-from Slack has the same key and is ignored. The checks use only the database and the payload; the
-worker checks the accounts with Slack later.
+Each submission is saved in one short transaction, without calling Slack or the mail service. A
+repeated delivery from Slack has the same key and is ignored. The checks use only the database and
+the payload; the worker checks the accounts with Slack later.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from postroom_bot.domain import (
     Workspace,
 )
 from postroom_bot.errors import LeaseLost, UserError
-from postroom_bot.store import audit, requests, slack_records, votes
+from postroom_bot.store import audit, requests, slack_deliveries, votes
 from postroom_bot.ui.markup import one_line
-from postroom_bot.workflow.end_dates import removal_of
+from postroom_bot.workflow.end_dates import removal_change
 from postroom_common.database import Connection, Database
 
 #: The states in which a request can be cancelled, unless an earlier attempt has saved notes.
 CANCELLABLE = frozenset({State.NEW, State.PENDING, State.APPROVED})
-#: How much time the button in a notice adds to an alias or a forwarder.
+#: By how much the button in a notice extends an alias or a forwarder.
 EXTENSION = timedelta(days=30)
-#: How many times to try a cancellation if the worker keeps changing the request in between.
-MAX_RACES = 10
+#: How many times to try a cancellation while the worker keeps changing the request.
+CANCEL_ATTEMPTS = 10
 #: The maximum number of characters of an unknown request id in the audit.
 MAX_ID = 40
 
 
-class DayOver(UserError):
+class EndDatePassed(UserError):
     """The requested end date has passed."""
 
 
-class Intake:
-    """A thread-safe service that saves requests, votes and cancellations.
+class RequestService:
+    """A thread-safe service that saves requests, votes, cancellations and extensions.
 
     :param zone: the time zone in which the last day of an alias or a forwarder ends
     """
@@ -68,22 +68,22 @@ class Intake:
     def submit(self, key: str, change: Change, user: str, team: str) -> Request:
         """Save and return a change as a new request. A repeated key returns the earlier request.
 
-        :param key: identifies the submission, even if Slack delivers it again
-        :raises DayOver: if the end date has passed
+        :param key: the idempotency key, which is the same if Slack delivers the submission again
+        :raises EndDatePassed: if the end date has passed
         :raises UserError: if the person is from another workspace, or already made this request
         """
-        if not self._workspace.has(team):
+        if not self._workspace.accepts_team(team):
             elsewhere = Reason("person.elsewhere")
-            self.record_turned_away(user, team, change.action, elsewhere)
+            self.audit_forbidden_attempt(user, team, change.action, elsewhere)
             raise UserError(elsewhere)
 
         def work(c: Connection) -> Request | Reason:
             at, last_day = self._clock(), change.last_day
-            again = not slack_records.record_delivery(c, key, at=at)
+            again = not slack_deliveries.record_if_new(c, key, at=at)
             if again and (earlier := _earlier(c, change, user)):
                 return earlier
             if last_day is not None and last_day < at.astimezone(self._zone).date():
-                raise DayOver("end.passed")
+                raise EndDatePassed("end.passed")
             if duplicate := requests.open_duplicate(c, change, user):
                 return Reason("request.duplicate", {"request": duplicate.id})
             if again:
@@ -105,9 +105,9 @@ class Intake:
         def work(c: Connection) -> Reason:
             at, request = self._clock(), requests.get(c, press.request_id)
             why = self._why_no_vote(request, press)
-            if not slack_records.record_delivery(c, press.key, at=at):
+            if not slack_deliveries.record_if_new(c, press.key, at=at):
                 # Give the same answer to a second delivery.
-                if any(one.voter == press.user for one in votes.of(c, press.request_id)):
+                if any(one.voter == press.user for one in votes.on_request(c, press.request_id)):
                     return Reason("vote.received")
                 return why or Reason("vote.wrong_card")
             data: dict[str, Any] = {"approves": press.approves, "card": list(press.card)}
@@ -143,13 +143,13 @@ class Intake:
         return answer
 
     def _why_no_vote(self, request: Request | None, press: ButtonPress) -> Reason | None:
-        """Return the reason why a button press is not accepted as a vote, or None.
+        """Return why a button press is not accepted as a vote, or None.
 
         The check uses only the database and the payload.
         """
         if request is None:
             return Reason("vote.wrong_card")
-        if not self._workspace.has(press.team):
+        if not self._workspace.accepts_team(press.team):
             return Reason("person.elsewhere")
         if request.card != press.card or not self._workspace.is_app(press.app):
             return Reason("vote.wrong_card")
@@ -163,7 +163,7 @@ class Intake:
     def cancel(self, key: str, request_id: str, user: str, *, operator: bool = False) -> Reason:
         """Cancel a request, unless it is too late, and return the reply to the user.
 
-        :param key: identifies the cancellation, even if Slack delivers it again
+        :param key: the idempotency key, which is the same if Slack delivers the cancellation again
         :param user: the requester's id, or the name of an operator, who may cancel any request
         """
 
@@ -172,7 +172,7 @@ class Intake:
             if request is None or (request.requester != user and not operator):
                 return Reason("request.unknown", {"request": request_id})
             cancelled = Reason("request.cancelled", {"request": request.id})
-            first = slack_records.record_delivery(c, key, at=at)
+            first = slack_deliveries.record_if_new(c, key, at=at)
             if request.state is State.CANCELLED:
                 return cancelled
             if not first or request.state not in CANCELLABLE or request.may_have_changed:
@@ -185,7 +185,7 @@ class Intake:
             audit.append(c, "request.cancelled", at=at, actor=user, request_id=request.id)
             return cancelled
 
-        for _ in range(MAX_RACES):
+        for _ in range(CANCEL_ATTEMPTS):
             with suppress(LeaseLost):
                 answer = self._database.write(work)
                 self._wake()
@@ -202,17 +202,17 @@ class Intake:
         if request is None or request.requester != user:
             raise UserError("request.unknown", request=request_id)
         last = request.change.last_day
-        if last is None or not self._database.read(lambda c: removal_of(c, request)):
+        if last is None or not self._database.read(lambda c: removal_change(c, request)):
             raise UserError("end.replaced")
         later = max(last, self._clock().astimezone(self._zone).date()) + EXTENSION
         return self.submit(key, replace(request.change, last_day=later), user, team)
 
-    def record_turned_away(self, user: str, team: str, doing: str, why: Reason) -> None:
-        """Record in the audit that something other than a request was denied.
+    def audit_forbidden_attempt(self, user: str, team: str, attempted: str, why: Reason) -> None:
+        """Record in the audit that a person attempted something forbidden outside a request.
 
-        :param doing: a word for what the person tried to do
+        :param attempted: a word for the attempted action
         """
-        data = {"doing": doing, "team": team, "why": why.as_dict()}
+        data = {"doing": attempted, "team": team, "why": why.as_dict()}
         at = self._clock()
         self._database.write(
             lambda c: audit.append(c, "person.turned_away", at=at, actor=user, data=data)
@@ -220,7 +220,7 @@ class Intake:
 
 
 def _earlier(c: Connection, change: Change, user: str) -> Request | None:
-    """Return the request that an earlier delivery of the same change created, or None."""
+    """Return the request that an earlier delivery of the same change has created, or None."""
     for request in requests.recent_by(c, user):
         saved = request.change
         # The worker may have filled in the requester's own mailbox meanwhile.

@@ -40,9 +40,10 @@ from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support.certificates import OPENSSL, Authority
 from ansible_collections.postroom.email.tests.support.recording_proxy import recording
 from ansible_collections.postroom.email.tests.support.service import RunningService
-from postroom_bot.backends.awx import AwxClient
+from postroom_bot.backends.awx_client import AwxClient
 from postroom_bot.backends.executor import Outcome
-from postroom_bot.backends.mail_service import Forward, Mail
+from postroom_bot.backends.mail_api import Forward, MailApi
+from postroom_bot.backends.mail_executor import MailExecutor, preview
 from postroom_bot.domain import Action, Change, Reason
 from postroom_bot.errors import Rejected, Unavailable
 from postroom_bot.store.ledger import definition
@@ -59,20 +60,20 @@ FAR = "partner@far.example"
 CANARY = "k3pt-nowhere/at+all"
 
 
-def execute(mail: Mail, change: Change, context: RecordingContext | None = None) -> Outcome:
+def execute(mail: MailApi, change: Change, context: RecordingContext | None = None) -> Outcome:
     """Execute a change, using the notes of an earlier attempt."""
     context = context or RecordingContext()
-    return mail.execute(request_for(change, notes=context.last), context)
+    return MailExecutor(mail).execute(request_for(change, notes=context.last), context)
 
 
-def test_an_alias_is_added_once(mail: Mail, api: Api) -> None:
+def test_an_alias_is_added_once(mail: MailApi, api: Api) -> None:
     """An alias is added once, to the request's mailbox. Checking a change writes nothing."""
     before = api.listing()
     tagged = [alias(f"{local}@example.com") for local in ("alice+shop", "hi+shop", "+")]
     for change in (alias(NEW), no_alias(SALES, BOB), *tagged):
-        assert mail.preview(change).changed
+        assert preview(mail, change).changed
     for change in (alias(SALES, BOB), no_alias(NEW)):
-        assert not mail.preview(change).changed
+        assert not preview(mail, change).changed
     assert api.listing() == before
     first = execute(mail, alias(NEW))
     assert (first.changed, first.recorded_change, first.freed) == (True, alias(NEW), ())
@@ -83,7 +84,7 @@ def test_an_alias_is_added_once(mail: Mail, api: Api) -> None:
         execute(mail, alias(NEW, None))
 
 
-def test_an_alias_is_removed_once(mail: Mail, api: Api) -> None:
+def test_an_alias_is_removed_once(mail: MailApi, api: Api) -> None:
     """Removing an alias again reports the freed address, unless that address is in use again."""
     change, context = no_alias(SALES, BOB), RecordingContext()
     with pytest.raises(LeaseLostError):
@@ -106,7 +107,9 @@ def test_an_alias_is_removed_once(mail: Mail, api: Api) -> None:
 
 
 @pytest.mark.parametrize("change", [no_forward(TEAM), no_forward(TEAM, ALICE, BOB, FAR)])
-def test_the_last_destination_goes_with_the_forwarder(mail: Mail, api: Api, change: Change) -> None:
+def test_the_last_destination_goes_with_the_forwarder(
+    mail: MailApi, api: Api, change: Change
+) -> None:
     """Removing a forwarder's last destination deletes the forwarder and frees all its addresses."""
     api.forwarder(TEAM, [ALICE, BOB], ALL)
     context = RecordingContext()
@@ -136,19 +139,21 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("change", "code"), REFUSALS)
-def test_an_impossible_change_is_refused(mail: Mail, api: Api, change: Change, code: str) -> None:
+def test_an_impossible_change_is_refused(
+    mail: MailApi, api: Api, change: Change, code: str
+) -> None:
     """An impossible change is refused when checked or executed, without naming the owner."""
     api.forwarder(TEAM, [FAR, "end@example.com", "tagged+x@example.com"], ALL)
     before = api.listing()
     with pytest.raises(Rejected, match=re.escape(code)) as refusal:
-        mail.preview(change)
+        preview(mail, change)
     assert "bob" not in str(refusal.value).replace(change.target, "")
     with pytest.raises(Rejected, match=re.escape(str(refusal.value))):
         execute(mail, change)
     assert api.listing() == before
 
 
-def test_mailboxes_are_found_by_their_own_names(mail: Mail, api: Api) -> None:
+def test_mailboxes_are_found_by_their_own_names(mail: MailApi, api: Api) -> None:
     """A mailbox is found only by its primary address, not by an alias or a forwarder."""
     api.forwarder(TEAM, [ALICE])
     assert mail.aliases(BOB) == [SALES]
@@ -181,11 +186,11 @@ def test_the_list_of_domains_is_cached_for_a_minute(service: RunningService, api
 
 
 def test_a_password_is_set_by_one_request(
-    service: RunningService, mail: Mail, api: Api, caplog: pytest.LogCaptureFixture
+    service: RunningService, mail: MailApi, api: Api, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A password is set with a single request, only on an existing mailbox, and is never logged."""
     with recording(service.url) as recorder:
-        recorded = Mail(recorder.url, SecretStr(service.token))
+        recorded = MailApi(recorder.url, SecretStr(service.token))
         recorded.set_password(ALICE, CANARY)
         recorded.close()
         writes = recorder.take_writes()
@@ -230,12 +235,12 @@ def test_each_error_of_the_client_core_is_translated(
     more: tuple[object, ...] = ("Give others.",) if kind is errors.NameServersNotFound else ()
     if issubclass(kind, errors.ServiceError):
         more = (errors.Failure(503, "GET", "/", ""),)
-    mail = Mail("https://mail.example.com", SecretStr("secret"))
+    mail = MailApi("https://mail.example.com", SecretStr("secret"))
 
     def fail() -> NoReturn:
         raise kind(INSIDE, *more)
 
-    monkeypatch.setattr(mail, "_client", fail)
+    monkeypatch.setattr(mail, "client", fail)
     with pytest.raises((Unavailable, Rejected)) as raised:
         mail.aliases("hi@example.com")
     assert "bob" not in str(raised.value)
@@ -247,7 +252,7 @@ def test_each_error_of_the_client_core_is_translated(
     assert (record.levelno == logging.ERROR) is issubclass(kind, BY_OPERATOR)
 
 
-def test_destinations_are_added_and_removed(mail: Mail, api: Api) -> None:
+def test_destinations_are_added_and_removed(mail: MailApi, api: Api) -> None:
     """The first destination creates a forwarder. Removing an unknown destination has no effect."""
     first = execute(mail, forward(TEAM, ALICE))
     assert (first.changed, first.freed, first.recorded_change) == (True, (), forward(TEAM, ALICE))
@@ -278,10 +283,10 @@ def test_a_bad_response_is_tried_again_later(
     refused = status in (401, 403)
     with (
         scripted(lambda request: reply) as server,
-        closing(Mail(server.url, SecretStr(TOKEN), timeout=0.5)) as mail,
+        closing(MailApi(server.url, SecretStr(TOKEN), timeout=0.5)) as mail,
     ):
         with pytest.raises(Unavailable) as later:
-            mail.execute(request_for(alias(NEW)), RecordingContext())
+            MailExecutor(mail).execute(request_for(alias(NEW)), RecordingContext())
         for call in (mail.domains, lambda: mail.set_password(ALICE, "unseen-password")):
             with pytest.raises(Unavailable):
                 call()
@@ -295,17 +300,17 @@ def test_a_bad_response_is_tried_again_later(
 
 
 def test_a_conflict_at_the_last_moment_is_refused(
-    api: Api, mail: Mail, monkeypatch: pytest.MonkeyPatch
+    api: Api, mail: MailApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A change is refused if its address is taken or its mailbox is deleted at the last moment."""
     context = RecordingContext()
     bob = ["bob@example.com", NEW]
     monkeypatch.setattr(context, "renew", lambda: api.patch("bob@example.com", emails=bob))
     with pytest.raises(Rejected, match=r"address\.taken"):
-        mail.execute(request_for(alias(NEW)), context)
+        MailExecutor(mail).execute(request_for(alias(NEW)), context)
     monkeypatch.setattr(context, "renew", lambda: api.delete(ALICE))
     with pytest.raises(Rejected, match=r"mail\.not_found"):
-        mail.execute(request_for(alias("x@example.com")), context)
+        MailExecutor(mail).execute(request_for(alias("x@example.com")), context)
     assert api.get(ALICE).status_code == 404
 
 
@@ -322,7 +327,7 @@ def test_an_untrusted_certificate_gets_no_request(
             ({"verify": False}, 4),
         ):
             options: dict[str, Any] = trust
-            with closing(Mail(server.url, SecretStr(TOKEN), timeout=2, **options)) as mail:
+            with closing(MailApi(server.url, SecretStr(TOKEN), timeout=2, **options)) as mail:
                 with suppress(Unavailable):
                     mail.domains()
                 with suppress(Unavailable):

@@ -1,8 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Check the mail service and the policy's Slack ids, but neither AWX nor the database.
+"""Check the mail service and the policy's Slack ids, at startup or with `check-config --online`.
 
-Channels aren't checked, because that would require an OAuth scope that the bot does not request.
+AWX and the database are not checked. Channels are not checked either, because that would require an
+OAuth scope that the bot does not request.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 
-from postroom_bot.backends.mail_service import Mail
+from postroom_bot.backends.mail_api import MailApi
 from postroom_bot.backends.slack_api import SlackApi
 from postroom_bot.errors import Rejected, SlackRejected, SlackUnavailable, Unavailable
 from postroom_bot.policy.model import Policy
@@ -22,7 +23,7 @@ _JOIN_TIMEOUT = 1.0
 log = logging.getLogger(__name__)
 
 
-def problems(slack_api: SlackApi, mail: Mail, policy: Policy) -> Iterator[str]:
+def problems(slack_api: SlackApi, mail: MailApi, policy: Policy) -> Iterator[str]:
     """Yield a message for each problem, with the service or the policy key, and the remedy."""
     try:
         mail.domains()
@@ -54,11 +55,11 @@ def problems(slack_api: SlackApi, mail: Mail, policy: Policy) -> Iterator[str]:
         yield "Slack is not responding right now, so not all ids in the policy were checked."
 
 
-class OnlineChecks(threading.Thread):
+class StartupChecks(threading.Thread):
     """A thread that runs the checks once and logs any problems."""
 
     def __init__(self, check: Callable[[], Iterator[str]]) -> None:
-        super().__init__(name="online-checks", daemon=True)
+        super().__init__(name="startup-checks", daemon=True)
         self._check = check
         self._stopping = threading.Event()
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The mail service as one of the two executors. It also answers queries and sets passwords.
+"""The client for the mail service's API, for queries and new passwords.
 
 All calls use the client core of the Ansible modules, so the bot and playbooks have the same
 semantics, tolerate the same faults and repair the same lost updates.
@@ -12,15 +12,12 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pydantic import SecretStr
 
-from postroom_bot.backends.executor import FREEING, ExecutionContext, Outcome
-from postroom_bot.backends.mail_plans import plan_change, plan_password
+from postroom_bot.backends.mail_plans import plan_password, require_no_problems
 from postroom_bot.config import Settings
-from postroom_bot.domain import Action, Change, Reason, Request
 from postroom_bot.errors import Rejected, StartError, Unavailable
 from postroom_client import errors
 from postroom_client.client.client import Client
@@ -29,7 +26,6 @@ from postroom_client.dns.notations import as_return_values
 from postroom_client.models import Forwarder, Mailbox, Principal
 from postroom_client.names import Name, parse_address, parse_domain
 from postroom_client.tenant.converge_object import apply_changes
-from postroom_client.tenant.plan import Plan
 from postroom_client.tenant.state import TenantState
 
 #: How many seconds the list of domains is cached.
@@ -58,15 +54,15 @@ class DnsRecords(NamedTuple):
     records: tuple[Mapping[str, Any], ...]
 
 
-class Mail:
-    """A tenant of the mail service. Thread-safe.
+class MailApi:
+    """A thread-safe client for one tenant of the mail service.
 
     Every method that calls the service may raise Unavailable.
 
     :param ca_path: a PEM file of certificate authorities to trust instead of the system's
     :param timeout: the timeout for each method call, in seconds; leases last longer
-    :param verify_delay: the seconds to wait before verifying a change, in case another client
-        overwrites it
+    :param verify_delay: how many seconds to wait before verifying a change, in case another
+        client overwrites it
     :param clock: a function that returns monotonic seconds
     :raises ValueError: if the URL, token, file or timeout is invalid
     """
@@ -88,13 +84,13 @@ class Mail:
         #: The result of the last call: ok, refused or unreachable, or "not asked" before the first
         #: call.
         self.last_answer = "not asked"
-        #: The cached domains and their expiry, in one tuple, which threads replace atomically.
+        #: The cached domains and when they expire, in one tuple that threads replace atomically.
         self._domains: tuple[frozenset[str], float] = (frozenset(), clock())
         try:
             self._transport = Transport(
                 url, token.get_secret_value(), verify=verify, ca_path=ca_path
             )
-            self._client()
+            self.client()
         except errors.InvalidInput as error:
             raise ValueError(str(error)) from None
 
@@ -102,69 +98,23 @@ class Mail:
         """Close all connections. No other thread may still be using the client."""
         self._transport.close()
 
-    def preview(self, change: Change, notes: Mapping[str, Any] | None = None) -> Outcome:
-        """Return the outcome that a change would have, without writing anything.
-
-        :param change: the change, including its mailbox
-        :param notes: the notes of an earlier attempt
-        :returns: the outcome, in which ``changed`` is True if anything is left to do
-        :raises Rejected: if the change can't be made
-        :raises ValueError: if the change is a new password, which requires `set_password`
-        """
-        return self._plan_and_apply(change, notes or {})
-
-    def execute(self, request: Request, context: ExecutionContext) -> Outcome:
-        """Make the requested change.
-
-        :raises Rejected: if the change can't be made
-        :raises ValueError: if the request is for a password, which requires `set_password`
-        """
-        return self._plan_and_apply(request.change, request.notes, context)
-
-    def _plan_and_apply(
-        self, change: Change, notes: Mapping[str, Any], context: ExecutionContext | None = None
-    ) -> Outcome:
-        """Plan a change, and make it if a context is given."""
-        with self._translating_errors(change.target):
-            client = self._client()
-            tenant = TenantState(client)
-            name, plan = plan_change(tenant, change)
-            current = tenant.find(name)
-            if current is None and not plan.changes:
-                # A server that is not the mail API would also respond with "not found".
-                client.check_api()
-            _checked(plan)
-            # An earlier attempt may have freed addresses and crashed before it could report them.
-            freed = {key for one in plan.changes for key in _keys(one.freed)}
-            if noted := notes.get(FREEING, ()):
-                tenant = TenantState(principals=client.list_principals())
-                freed |= {each for each in noted if tenant.owner_of(parse_address(each)) is None}
-            # A plan for one object has at most one change.
-            after = plan.changes[0].after if plan.changes else current
-            if context is not None and plan.changes:
-                context.renew()
-                context.save_notes({FREEING: sorted(freed)})
-                # A concurrent writer may have changed the object since it was planned.
-                (result,) = apply_changes(client, plan)
-                after = result.principal
-        reason, recorded_change = _result_of(change, after)
-        return Outcome(bool(plan.changes), reason, recorded_change, tuple(sorted(freed)))
-
     def set_password(self, mailbox: str, password: str) -> None:
         """Replace all of a mailbox's passwords with a new password.
 
         :raises Rejected: if the mailbox does not exist
         """
-        with self._translating_errors(mailbox):
-            client = self._client()
+        with self.translating_errors(mailbox):
+            client = self.client()
             name = parse_address(mailbox)
-            apply_changes(client, _checked(plan_password(TenantState(client), name, password)))
+            apply_changes(
+                client, require_no_problems(plan_password(TenantState(client), name, password))
+            )
 
     def aliases(self, mailbox: str) -> list[str] | None:
         """Return the aliases of a mailbox, sorted, or None if the mailbox does not exist."""
-        with self._translating_errors(mailbox):
-            found = self._client().find(parse_address(mailbox))
-        return _keys(found.aliases) if isinstance(found, Mailbox) else None
+        with self.translating_errors(mailbox):
+            found = self.client().find(parse_address(mailbox))
+        return sorted_keys(found.aliases) if isinstance(found, Mailbox) else None
 
     def mailboxes(self) -> frozenset[str]:
         """Return the names of all mailboxes."""
@@ -173,7 +123,7 @@ class Mail:
     def forwarders(self) -> list[Forward]:
         """Return all forwarders, sorted."""
         return sorted(
-            Forward(each.name.key, tuple(_keys(each.members)))
+            Forward(each.name.key, tuple(sorted_keys(each.members)))
             for each in self._individuals()
             if isinstance(each, Forwarder)
         )
@@ -182,8 +132,8 @@ class Mail:
         """Return the tenant's domains, which are cached for a minute."""
         domains, until = self._domains
         if self._clock() >= until:
-            with self._translating_errors("the list"):
-                found = self._client().list_principals("domain")
+            with self.translating_errors("the list"):
+                found = self.client().list_principals("domain")
             domains = frozenset(each.name.key for each in found)
             self._domains = domains, self._clock() + _DOMAINS_TTL
         return domains
@@ -193,20 +143,20 @@ class Mail:
 
         :raises Rejected: if the tenant does not have the domain
         """
-        with self._translating_errors(domain):
+        with self.translating_errors(domain):
             try:
-                found = self._client().dns_records(parse_domain(domain))
+                found = self.client().dns_records(parse_domain(domain))
             except errors.NotFound:
                 raise Rejected("domain.missing", domain=domain) from None
         return DnsRecords(found.domain.key, tuple(as_return_values(found, _RECORD_TTL)))
 
     @contextmanager
-    def _translating_errors(self, subject: str) -> Iterator[None]:
+    def translating_errors(self, subject: str) -> Iterator[None]:
         """Log the client core's errors, and raise Rejected or Unavailable instead.
 
-        The core's messages may name other people's mailboxes, so they appear only in the log.
+        The core's messages may name other people's mailboxes, so they are only logged.
 
-        :param subject: the address or domain that the call concerns
+        :param subject: the address or domain that the call is about
         """
         try:
             yield
@@ -230,20 +180,21 @@ class Mail:
         self.last_answer = "ok"
 
     def _individuals(self) -> list[Principal]:
-        with self._translating_errors("the list"):
-            return self._client().list_principals("individual")
+        with self.translating_errors("the list"):
+            return self.client().list_principals("individual")
 
-    def _client(self) -> Client:
+    def client(self) -> Client:
+        """Return a client of the core, whose deadline starts now."""
         return Client(self._transport, verify_delay=self._verify_delay, timeout=self._timeout)
 
 
-def mail_of(settings: Settings, resources: ExitStack) -> Mail:
-    """Return a client for the tenant in the settings. On exit, `resources` closes the client.
+def create_mail_api(settings: Settings, resources: ExitStack) -> MailApi:
+    """Return a client for the tenant in the settings. `resources` closes it on exit.
 
     :raises StartError: if a setting is invalid
     """
     try:
-        mail = Mail(
+        mail = MailApi(
             settings.api_url,
             settings.api_token,
             verify=settings.validate_certs,
@@ -256,29 +207,6 @@ def mail_of(settings: Settings, resources: ExitStack) -> Mail:
     return mail
 
 
-def _checked(plan: Plan) -> Plan:
-    """Return the plan, or raise Refused if it has problems that `mail_plans` did not detect."""
-    if plan.problems:
-        raise errors.Refused(" ".join(problem.text for problem in plan.problems))
-    return plan
-
-
-def _result_of(change: Change, after: Principal | None) -> tuple[Reason, Change]:
-    """Return the new state as a reason for the requester, and the change for the ledger."""
-    params: dict[str, Any] = {"address": change.target}
-    if change.action.is_alias:
-        params["mailbox"] = change.mailbox
-        return Reason("alias.added" if change.action.adds else "alias.removed", params), change
-    if not isinstance(after, Forwarder):
-        recorded_change = replace(change, action=Action.FORWARD_REMOVE, destinations=())
-        return Reason("forward.removed", params), recorded_change
-    params["destinations"] = sorted(change.destinations)
-    members = tuple(_keys(after.members))
-    recorded_change = replace(change, action=Action.FORWARD_ADD, destinations=members)
-    return Reason(
-        "forward.added" if change.action.adds else "forward.reduced", params
-    ), recorded_change
-
-
-def _keys(names: Iterable[Name]) -> list[str]:
+def sorted_keys(names: Iterable[Name]) -> list[str]:
+    """Return the lookup keys of names, sorted."""
     return sorted(name.key for name in names)

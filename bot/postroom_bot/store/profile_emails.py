@@ -1,0 +1,45 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Record the email addresses in Slack users' profiles, and when each address last changed.
+
+A new address could belong to another person's mailbox, so the policy can distrust new addresses for
+a while.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import Connection, select, update
+
+from postroom_bot.store.tables import insert_new
+from postroom_bot.store.tables import slack_email as table
+
+
+class ProfileEmail(NamedTuple):
+    """The email address of a Slack user.
+
+    :param since: when the address was first seen
+    :param changed_at: when it replaced another address; None if it never did
+    """
+
+    email: str
+    since: datetime
+    changed_at: datetime | None
+
+
+def record(connection: Connection, user: str, email: str, *, at: datetime) -> datetime | None:
+    """Record a user's current address, and return when it replaced another address, or None."""
+    first = {"user": user, "email": email, "since": at, "changed_at": None}
+    if not insert_new(connection, table, first):
+        other = update(table).where(table.c.user == user, table.c.email != email)
+        connection.execute(other.values(email=email, since=at, changed_at=at))
+    return connection.scalar(select(table.c.changed_at).where(table.c.user == user))
+
+
+def latest(connection: Connection, user: str) -> ProfileEmail | None:
+    """Return the last recorded address of a user, or None."""
+    columns = (table.c.email, table.c.since, table.c.changed_at)
+    row = connection.execute(select(*columns).where(table.c.user == user)).one_or_none()
+    return ProfileEmail._make(row) if row else None

@@ -1,0 +1,26 @@
+# Copyright (c) 2026, Postroom contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Record Slack's deliveries by key, so that a repeated delivery is processed only once."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import Connection, delete
+
+from postroom_bot.store.tables import KEY_LENGTH, inbox, insert_new
+
+
+def record_if_new(connection: Connection, key: str, *, at: datetime) -> bool:
+    """Store the key of a delivery, and return whether the key is new.
+
+    :raises ValueError: if the key has more than 200 characters
+    """
+    if len(key) > KEY_LENGTH:
+        raise ValueError(f"a delivery's key must not exceed {KEY_LENGTH} characters")
+    return insert_new(connection, inbox, {"key": key, "at": at})
+
+
+def purge(connection: Connection, before: datetime) -> int:
+    """Delete the keys stored before this time, and return how many were deleted."""
+    return connection.execute(delete(inbox).where(inbox.c.at < before)).rowcount
