@@ -4,9 +4,9 @@
 # ///
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The repository's checks. `nox -s test` checks each change, and `nox -s test-all` runs the rest.
+"""The repository's checks. `nox -s test` checks every change, and `nox -s test-all` runs the rest.
 
-nox is the only requirement. It installs the dependencies that are listed in the block above.
+nox is the only requirement: it installs the dependencies listed in the block above.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ os.environ.setdefault("UV_SYSTEM_CERTS", "true")
 # compiles its imports again.
 os.environ.setdefault("UV_COMPILE_BYTECODE", "true")
 nox.options.download_python = "never"
-# A session is skipped, with a reason, if no suitable Python is installed.
+# Skip a session, with a reason, if no suitable Python is installed.
 nox.options.error_on_missing_interpreters = True
 
 antsibull_nox.load_antsibull_nox_toml()
@@ -92,7 +92,7 @@ Register = Callable[[Callable[..., None]], None]
 
 
 def interpreter(wanted: Iterable[str]) -> str | bool:
-    """Return the path of the first Python that is installed, or False to create no environment."""
+    """Return the path of the first installed Python, or False to run without an environment."""
     found = pythons.first(wanted)
     return str(found[1]) if found else False
 
@@ -100,7 +100,7 @@ def interpreter(wanted: Iterable[str]) -> str | bool:
 def tier_session(
     sessions: list[str], wanted: Iterable[str], name: str = "", **values: str
 ) -> Register:
-    """Return a decorator that registers a tier's session to run on the first installed Python."""
+    """Return a decorator that adds a session, run on the first installed Python, to a tier."""
     python = interpreter(wanted)
 
     def register(function: Callable[..., None]) -> None:
@@ -226,7 +226,7 @@ def tests_full(session: nox.Session) -> None:
 
 @session_per_core("core", OTHER_CORES)
 def core(session: nox.Session, core: str) -> None:
-    """Run the Ansible-related tests with another ansible-core.
+    """Run the Ansible-related tests with another ansible-core version.
 
     With a version between the oldest and the latest, only CORE_TESTS and the unit tests run.
     """
@@ -240,7 +240,10 @@ def core(session: nox.Session, core: str) -> None:
 
 @tier_session([], ("3.13", "3.14"))
 def core_next(session: nox.Session) -> None:
-    """Run the Ansible-related tests with the next ansible-core's pre-release (in no tier)."""
+    """Run the Ansible-related tests with a pre-release of the next ansible-core.
+
+    This session is in neither tier.
+    """
     session.install(*groups("test-products"), "ansible-core~=2.22.0b1", *BASE, *SERVICE)
     pytest(session, "tests/unit", "tests/e2e", marker="matrix")
 
@@ -256,7 +259,7 @@ def floors(session: nox.Session) -> None:
 @tier_session(TEST_ALL_SESSIONS, PROGRAM_PYTHONS)
 def bot_floors(session: nox.Session) -> None:
     """Run the bot's policy, store, ui and workflow tests with its lowest dependencies."""
-    # If both lists contain a package, the bot requires the higher version.
+    # If both lists contain a package, use the bot's requirement, which is the higher version.
     needed = {requirement.partition(">=")[0]: requirement for requirement in (*BASE, *BOT)}
     lowest = [requirement.replace(">=", "==") for requirement in needed.values()]
     session.install(*groups("test-bot"), ansible_core(MAIN_CORE), *SERVICE, *lowest)
@@ -408,7 +411,7 @@ def test(session: nox.Session) -> None:
 
 @nox.session(name="test-all", venv_backend="none", default=False)
 def test_all(session: nox.Session) -> None:
-    """Run the remaining checks, which `test` leaves out."""
+    """Run the remaining checks, which are not part of `test`."""
     run_tier(session, TEST_ALL_SESSIONS, beside="hosts")
 
 

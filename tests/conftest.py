@@ -30,8 +30,8 @@ def collections_root(checkout: Path) -> Path:
     root = checkout / ".collections"
     link = root.joinpath(*NAME)
     link.parent.mkdir(parents=True, exist_ok=True)
-    # The link is relative, so that the checkout can be moved. The link may already exist, because
-    # another worker may have just created it.
+    # The link is relative, so that the checkout can be moved. Another worker may have just created
+    # the link.
     with contextlib.suppress(FileExistsError):
         link.symlink_to(Path("..", "..", ".."), target_is_directory=True)
     with contextlib.suppress(FileExistsError):

@@ -3,7 +3,7 @@
 """Prepare a copy of the collection and a home directory for ansible-test.
 
 ansible-test requires the collection to be a real directory at `ansible_collections/postroom/email`.
-ansible-test refuses a symbolic link to that directory, and silently skips links inside it.
+It refuses a symbolic link to that directory, and silently skips links inside it.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def is_ignored(name: str, patterns: Iterable[str]) -> bool:
 
 
 def make_home(home: Path, environment: Path) -> None:
-    """Prepare a home directory for an environment's ansible-test, to leave the user's unchanged.
+    """Prepare a home directory for ansible-test, so that the user's own stays unchanged.
 
     pip also reads its configuration and cache there, so they are linked to the user's own files.
     """
@@ -90,7 +90,7 @@ def make_home(home: Path, environment: Path) -> None:
             script.write_text(GET_PIP, "utf-8")
     for shared in (".config/pip", ".pip", ".cache/pip"):
         link, target = home / shared, Path("~", shared).expanduser()
-        # An earlier session may have created a directory at this path.
+        # A directory from an earlier session may be at this path.
         if target.exists() and not link.is_symlink() and not link.exists():
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(target)

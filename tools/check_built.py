@@ -84,7 +84,7 @@ def main() -> None:
         print(problem)
     if problems:
         sys.exit(1)
-    print(f"{wheel.name} and {tarball.name} carry what they should")
+    print(f"{wheel.name} and {tarball.name} contain the expected files")
 
 
 if __name__ == "__main__":

@@ -82,7 +82,7 @@ def schema() -> Schema:
     generated["$defs"] = {each.__name__: generated["$defs"][each.__name__] for each in entries}
     for part in (generated, *generated["$defs"].values()):
         for key in part["properties"].values():
-            # None only means that the key is missing.
+            # None means only that the key is missing.
             if key.get("default", ...) is None:
                 del key["default"]
     about = {

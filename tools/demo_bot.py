@@ -153,7 +153,7 @@ class Demo:
         return password
 
     def turn_guest_away(self) -> None:
-        """Request an alias as a guest of the workspace."""
+        """Request an alias as a guest of the workspace, who gets a refusal."""
         guest = self._here.slack.person("gina", email="gina@example.com", is_restricted=True)
         self._names[guest.id] = guest.user.name
         self._steps.begin("Gina, a guest of the workspace, asks for an address")

@@ -5,9 +5,9 @@
     python tools/mutation.py WORK [--all] [GROUP ...]
 
 mutmut changes one expression at a time and runs the tests that execute it. Without `--all`, only
-each function's first mutant and every tenth mutant after it are tested. Every run selects the same.
-Surviving mutants that only change the wording of a message are not counted, because tests assert
-codes and effects.
+each function's first mutant and every tenth mutant after it are tested, which are the same in every
+run. Surviving mutants that only change the wording of a message are not counted, because tests
+assert codes and effects.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CAUGHT = {"killed", "timeout", "suspicious", "segfault"}
 
 @dataclasses.dataclass(frozen=True)
 class Group:
-    """Code that is mutated together, and the tests that should catch the mutants."""
+    """Code that is mutated together, and the tests that should catch its mutants."""
 
     sources: dict[str, tuple[str, ...]]  # glob patterns relative to the repository, by package
     tests: tuple[str, ...]
@@ -74,13 +74,13 @@ def in_tree(path: str) -> str:
 
 
 def prepare(tree: Path, group: Group) -> None:
-    """Copy the repository to `tree` and add a configuration for mutmut."""
+    """Copy the repository to `tree`, and add a configuration for mutmut."""
     shutil.rmtree(tree, ignore_errors=True)
     copy_files(ROOT, tree / COLLECTION)
     # mutmut identifies a mutant by its module's name, so each path must match the module's name.
     (tree / COLLECTION / "bot" / "postroom_bot").rename(tree / "postroom_bot")
     shutil.copytree(tree / COLLECTION / CORE, tree / "postroom_client")
-    # Python ignores a directory in PYTHONPATH that does not exist when it starts.
+    # Python ignores a PYTHONPATH directory that does not exist when Python starts.
     (tree / "mutants").mkdir()
     patterns = [in_tree(pattern) for package in group.sources.values() for pattern in package]
     settings = {
@@ -151,9 +151,9 @@ def summarize(group: Group, results: dict[str, str]) -> list[str]:
 def main() -> int:
     """Mutate each group and print a table of the results."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("work", type=Path, help="a folder for copies of the repository")
+    parser.add_argument("work", type=Path, help="a directory for copies of the repository")
     parser.add_argument("groups", nargs="*", metavar="GROUP", help=f"of {', '.join(GROUPS)}")
-    parser.add_argument("--all", action="store_true", help="every mutant, which takes hours")
+    parser.add_argument("--all", action="store_true", help="test every mutant, which takes hours")
     options = parser.parse_intermixed_args()
     if unknown := set(options.groups) - GROUPS.keys():
         parser.error(f"unknown: {', '.join(sorted(unknown))}")

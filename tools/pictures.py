@@ -123,7 +123,7 @@ def write_approval(folder: Path, npm_folder: Path) -> Path:
         card = here.card_of(here.alice, "sales@example.com")
         here.slack.wait_for(lambda: any(block["type"] == "actions" for block in card.blocks))
         for block in card.blocks:
-            # With `verbatim`, Slack adds no links, but the renderer would show the raw markup.
+            # With `verbatim`, Slack adds no links. The renderer would show the raw markup.
             block.get("text", {}).pop("verbatim", None)
         users = [{"id": user.id, "name": user.name} for user in here.slack.world.users.values()]
         message = {

@@ -50,7 +50,7 @@ def main() -> None:
     for name, digest in sorted(first.items()):
         print(f"{digest}  {target / name}")
     for reason in doubts():
-        print(f"Not to be published: {reason}.")
+        print(f"Do not publish this build: {reason}.")
 
 
 def build(folder: Path) -> dict[str, str]:
@@ -73,7 +73,7 @@ def build(folder: Path) -> dict[str, str]:
 
 
 def run_builders(source: Path, dist: Path, env: Mapping[str, str]) -> None:
-    """Build the collection before the wheel, because setuptools adds files to the sources."""
+    """Build the collection before the wheel, because setuptools adds files to the source tree."""
     galaxy = ("ansible", "galaxy", "collection", "build", "--output-path", str(dist), str(source))
     wheel = ("build", "--wheel", "--no-isolation", "--outdir", str(dist), str(source))
     for command in (galaxy, wheel):
@@ -136,7 +136,7 @@ def doubts() -> list[str]:
     notes = yaml.safe_load(ROOT.joinpath("changelogs", "changelog.yaml").read_text("utf-8"))
     changed = git("status", "--porcelain").strip()
     return [
-        *(["there are changes that are not committed"] if changed else []),
+        *(["there are uncommitted changes"] if changed else []),
         *([] if version in notes["releases"] else [f"the changelog has no release {version}"]),
         *([] if version in git("tag", "--points-at", "HEAD").split() else [f"no tag {version}"]),
     ]

@@ -62,7 +62,7 @@ SABOTAGES = {
         ("tests/bot/ops", "tests/bot/test_secrets.py"),
     ),
     "precondition": Sabotage(
-        "a domain that something uses by now is not deleted",
+        "a domain that is in use is not deleted",
         f"{CORE}/tenant/apply.py",
         "if now.name in occupants:",
         "if False:",
@@ -90,14 +90,14 @@ SABOTAGES = {
         (f"tests/unit/{CORE}",),
     ),
     "repeated-post": Sabotage(
-        "a POST whose answer was lost is not repeated before a GET",
+        "a POST whose response was lost is repeated only after a GET",
         f"{CORE}/client/client.py",
         "if is_unknown and may_be_ours and self._read_outcome(error, took_effect):",
         "if False:",
         (f"tests/unit/{CORE}",),
     ),
     "audit-row": Sabotage(
-        "an edited audit row is found",
+        "an edited audit row is detected",
         "bot/postroom_bot/store/audit.py",
         "unchanged = unchanged and row.hash == _hash(row)",
         "unchanged = unchanged and bool(row.hash)",
@@ -122,7 +122,7 @@ def run(name: str, work: Path) -> str:
     file = copy / sabotage.file
     text = file.read_text("utf-8")
     if text.count(sabotage.original) != 1:
-        sys.exit(f"{name}: {sabotage.file} no longer has the original once. Update SABOTAGES.")
+        sys.exit(f"{name}: {sabotage.file} must contain the original once. Update SABOTAGES.")
     file.write_text(text.replace(sabotage.original, sabotage.replacement), "utf-8")
     junit = copy / "junit.xml"
     command = ("-m", "pytest", "--quiet", "-x", "-m", "not full", f"--junit-xml={junit}")
@@ -151,7 +151,7 @@ def run(name: str, work: Path) -> str:
 def main() -> int:
     """Run the sabotages, print which test caught each one, and return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("work", type=Path, help="a folder for copies of the repository")
+    parser.add_argument("work", type=Path, help="a directory for copies of the repository")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(SABOTAGES)}")
     options = parser.parse_args()
     names = options.names or list(SABOTAGES)

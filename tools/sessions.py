@@ -19,7 +19,7 @@ from tools import ansible_tree, pythons, report
 
 ROOT = Path(__file__).resolve().parent.parent
 OLDEST_PYTHON = "3.10"
-# The supported versions of ansible-core, and the Python versions that they run on, in order of
+# The supported versions of ansible-core, each with the Python versions that it runs on, in order of
 # preference. The bot and the service need Python 3.11 or newer.
 CORES = {
     "2.17": ("3.11", "3.12"),
@@ -59,7 +59,7 @@ def version_of(session: nox.Session) -> str:
 
 
 def link_collection(session: nox.Session) -> None:
-    """Create links to the checkout in place of an installed collection."""
+    """Install the collection as links to the checkout."""
     session.run("python", "tests/conftest.py", silent=True)
 
 
@@ -158,7 +158,7 @@ def npm_install(session: nox.Session, package: str) -> Path:
 SCENARIOS = {each.parent.name for each in ROOT.glob("extensions/molecule/*/converge.yml")}
 
 #: A false warning: the importer and ansible-lint both append the same directory to the collections'
-#: path, so playbooks are not found by name. The `ansible-lint` session finds all of them.
+#: path, so playbooks are not found by name. The `ansible-lint` session does find all of them.
 _NOT_FOUND = re.compile(r"WARNING: ERROR +Failed to find postroom\.email\.\w+ playbook\.")
 
 

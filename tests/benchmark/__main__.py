@@ -33,7 +33,7 @@ PARTS = {
     "acks": acks.measure,
     "mail": mail.measure,
 }
-#: Parts that only run on request, because they build two hosts.
+#: Parts that run only on request, because they build two hosts.
 NOT_BY_DEFAULT = {"mail"}
 #: Functions that the benchmark runs in separate processes.
 WORKERS: dict[str, Callable[..., None]] = {"plan": growth.plan, "send": acks.send}
@@ -45,10 +45,10 @@ def main() -> int:
         WORKERS[sys.argv[1]](*sys.argv[2:])
         return 0
     parser = argparse.ArgumentParser("benchmark", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="see that it works; measures nothing")
-    parser.add_argument("--items", type=int, default=200, help="items of a loop (%(default)s)")
-    parser.add_argument("--rounds", type=int, default=3, help="how often (%(default)s)")
-    parser.add_argument("--only", action="append", choices=PARTS, help="one part, or several")
+    parser.add_argument("--quick", action="store_true", help="only check that every part runs")
+    parser.add_argument("--items", type=int, default=200, help="items per loop (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=3, help="number of rounds (%(default)s)")
+    parser.add_argument("--only", action="append", choices=PARTS, help="run only this part")
     parser.add_argument("--json", action="store_true", help="print JSON instead of lines")
     options = parser.parse_args()
     items, rounds = (3, 1) if options.quick else (options.items, options.rounds)

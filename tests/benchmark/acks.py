@@ -43,8 +43,8 @@ TYPED = ("alias add {}", "status", "help", "password")
 SLACKS_LIMIT = 3000.0
 GOAL = 100.0
 
-#: A function that sends commands at a fixed rate or over several connections.
-#: It returns the total time and each command's time.
+#: A function that sends commands at a fixed rate or over several connections. It returns the total
+#: time and the time of each command.
 Type = Callable[[int, str, int], dict[str, Any]]
 
 
@@ -66,7 +66,7 @@ def send(host: str, port: str, file: str, how: str, often: str) -> None:
         each.append(time.perf_counter() - begin)
         writer.close()
         if not answer.startswith(b"HTTP/1.1 200 "):
-            raise RuntimeError(f"the answer was {answer[:200]!r}")
+            raise RuntimeError(f"unexpected response: {answer[:200]!r}")
 
     async def send_waiting(waiting: Iterator[bytes]) -> None:
         for request in waiting:
@@ -92,7 +92,8 @@ def crowd(folder: Path, database: str | None) -> Iterator[Type]:
     :param database: a URL, or None for an SQLite file
     :raises RuntimeError: if, at the end, a command was lost or the fake Slack found a problem
     """
-    # Triggers expire according to this fixed clock, so triggers created in advance remain valid.
+    # Triggers expire according to this fixed clock, so triggers that were created in advance stay
+    # valid.
     now = datetime.now(timezone.utc)
     with ExitStack() as stack:
         here = stack.enter_context(company(folder, clock=lambda: now))
@@ -134,7 +135,7 @@ def crowd(folder: Path, database: str | None) -> Iterator[Type]:
         rows = map(json.loads, bot.command("audit", "show").stdout.splitlines())
         kept = sum(row["event"] == "request.new" for row in rows)
         if kept != typed[1] or here.slack.problems:
-            raise RuntimeError(f"{kept} of {typed[1]} requests; {here.slack.problems[:3]}")
+            raise RuntimeError(f"{kept} of {typed[1]} requests stored; {here.slack.problems[:3]}")
 
 
 def measure(_service: RunningService, folder: Path, items: int, rounds: int) -> list[Ratio]:

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measure how long several tools take to create a large tenant, and to check it afterwards.
+"""Measure how long several tools take to create a large tenant and to check it afterwards.
 
 The lower bound is the time that raw sockets need to send prepared requests. Each tool starts with a
-tenant that contains one domain. Preparations are not included in the times.
+tenant that contains one domain. The times do not include preparation.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from ansible_collections.postroom.email.tests.support.tenant import Api
 MAILBOXES_PER_ITEM = 5
 AT_ONCE = (8, 32)
 CURLS = 8
-#: A loop of `uri` would take too long for all mailboxes, so it creates only every 50th mailbox.
+#: A `uri` loop over all mailboxes would take too long, so it creates only every 50th mailbox.
 URI_SHARE = 50
-#: The goals apply only to this number of concurrent requests and this latency.
+#: The goals apply only at this number of concurrent requests and this latency.
 WITH_GOALS = (32, LATENCY)
 REQUESTS_GOAL, PLAY_GOAL, CURL_GOAL, URI_GOAL = 1.15, 1.4, 0.8, 0.01
 
 
 def measure(service: RunningService, folder: Path, items: int, rounds: int) -> list[Ratio]:
-    """Create the same mailboxes with each tool in turn, on one server after the other."""
+    """Create the same mailboxes with each tool in turn, on each of the servers."""
     ratios = []
     with servers.with_and_without_latency(service, folder) as all_servers:
         for server in all_servers:

@@ -38,7 +38,7 @@ from ansible_collections.postroom.email.tests.support.service import RunningServ
 PLANNED_PER_ITEM = (5, 50, 500)
 APPLIED_PER_ITEM = (5, 50)
 AT_ONCE = 8
-#: A tenant of this size is planned first, so that the measurement excludes imports.
+#: Plan a tenant of this size first, so that the measurements exclude the time for imports.
 SMALL = 11
 GOAL = 1.2
 
@@ -70,7 +70,7 @@ def measure(_service: RunningService, folder: Path, items: int, rounds: int) -> 
 
 
 def _write(parent: Path, form: str, size: int) -> Path:
-    """Write a definition and a tenant's contents, which lack every tenth declared principal."""
+    """Write a definition, and the contents of a tenant without every tenth declared principal."""
     folder = parent / f"{form}-{size}"
     folder.mkdir(exist_ok=True)
     declared = tenants.definition(size)
@@ -103,7 +103,7 @@ def plan(what: str, folder: str, small: str) -> None:
             taken = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
         if planned.problems or not planned.changes:
-            raise RuntimeError(f"nothing was planned: {planned.problems}")
+            raise RuntimeError(f"the plan is empty: {planned.problems}")
     sys.stdout.write(f"{taken}\n")
 
 

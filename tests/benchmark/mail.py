@@ -33,14 +33,15 @@ CONNECTIONS = 8
 MESSAGES_PER_ITEM = 2
 SIZE = 5000
 DELIVERY_SECONDS = 120.0
-#: A limit that is high enough for all rounds. Rate limiting remains enabled.
+#: A limit high enough for all rounds. Rate limiting itself stays enabled.
 RECIPIENTS_PER_HOUR = 1_000_000
 #: Throughput goals: 90 % of the static host's for incoming mail, and 100 % of OpenDKIM's.
 INBOUND_GOAL, SIGNING_GOAL = 1 / 0.9, 1.0
 OPENDKIM_PORT = 588
 
 _MILTER = "unix:/run/postroom-mail/milter"
-# This is Debian's default. Over TCP, OpenDKIM would wait 80 ms for acknowledgements per message.
+# This is Debian's default. Over TCP, OpenDKIM would wait 80 ms for acknowledgements for each
+# message.
 _OPENDKIM_SOCKET = "/run/opendkim/opendkim.sock"
 _OPENDKIM = f"""
 Syslog yes
@@ -92,13 +93,13 @@ class Side:
         self._in_parallel(submit, messages, per_session)
 
     def empty(self) -> None:
-        """Remove all mail, because delivery slows down as mailboxes fill."""
+        """Remove all mail, because delivery slows down as mailboxes fill up."""
         users = "/tmp/users"  # noqa: S108 - on the host
         self.host.write(users, "\n".join(self._names))
         self.host.run("doveadm", "expunge", "-F", users, "mailbox", "INBOX", "all")
 
     def last_message(self) -> bytes:
-        """Return one of the most recently delivered messages."""
+        """Return one of the messages that were delivered last."""
         new = self._folder.glob("*/Maildir/new/*")
         return max(new, key=lambda path: path.stat().st_mtime).read_bytes()
 
@@ -189,7 +190,7 @@ def all_sides(folder: Path) -> Iterator[dict[str, Side]]:
         for name, side in sides.items():
             side.submit(CONNECTIONS)
             if b"DKIM-Signature" not in side.last_message():
-                raise RuntimeError(f"{name} doesn't sign")
+                raise RuntimeError(f"{name} doesn't sign mail")
         yield sides
 
 
@@ -285,7 +286,7 @@ def _content(sender: str, to: str) -> bytes:
 
 
 def _noted(name: str, side: Side, act: Callable[[Side], None]) -> Callable[[], float]:
-    """Return a timed action that also prints its duration, because it varies between rounds."""
+    """Return a timed action that also prints its duration, which varies between rounds."""
     run = timed(functools.partial(act, side))
 
     def noted() -> float:

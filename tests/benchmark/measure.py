@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Calculate ratios of times that are measured in turn.
+"""Compare durations by alternating between the things to measure.
 
-A machine's speed varies, so times from different runs are never compared. Each round measures each
-thing once, and the result is the median of all rounds.
+A machine's speed varies over time, so durations from different runs are never compared. Each round
+measures everything once, and the result is the median over all rounds.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Ratio:
 
 
 def timed(action: Callable[[], object]) -> Timed:
-    """Return a function that runs an action and returns its duration in seconds."""
+    """Return a function that runs an action and returns how many seconds it took."""
 
     def run() -> float:
         start = time.perf_counter()
@@ -67,6 +67,6 @@ def timed(action: Callable[[], object]) -> Timed:
 
 
 def interleaved(rounds: int, things: Mapping[str, Timed]) -> dict[str, float]:
-    """Measure each thing once per round, and return the medians in seconds."""
+    """Run every action once per round, and return the median durations in seconds."""
     taken = [{name: thing() for name, thing in things.items()} for _round in range(rounds)]
     return {name: statistics.median(each[name] for each in taken) for name in things}

@@ -1,6 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Plays that run loops of tasks on a server. The environment contains its address and token."""
+"""Plays that run loops of tasks against a server.
+
+The address and the token of the server are in the environment of the plays.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,8 @@ from ansible_collections.postroom.email.tests.support.tenant import Api
 Task = dict[str, Any]
 
 TENANT = "postroom.email.email_tenant"
-#: This program is small, because the kernel starts counting at the parent's memory use.
+#: This program is small, because the kernel counts a child's peak memory from its parent's memory
+#: use.
 PEAK = """\
 import resource, subprocess, sys
 status = subprocess.run(sys.argv[2:]).returncode
@@ -49,13 +53,13 @@ class Play:
         """
         ansible = [sys.executable, "-m", "ansible", "playbook", str(self.playbook), *self.options]
         done = playbooks.run([*wrapper, *ansible], self.env, self.playbook.parent)
-        # A play without tasks has no recap.
+        # The output has no recap if the play has no tasks.
         changed = done.recap.changed if "changed=" in done.output else 0
         if done.status or changed != self.changed:
-            raise RuntimeError(f"{self.playbook.stem} failed or changed too much:\n{done.output}")
+            raise RuntimeError(f"{self.playbook.stem} made unexpected changes:\n{done.output}")
 
     def memory(self) -> int:
-        """Run the play, and return the peak memory of its largest process in bytes."""
+        """Run the play, and return the peak memory use of its largest process in bytes."""
         peak = self.playbook.with_suffix(".peak")
         self(sys.executable, "-c", PEAK, str(peak))
         return int(peak.read_text("ascii"))

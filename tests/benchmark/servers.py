@@ -1,8 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The servers to measure, and prepared requests over raw sockets.
+"""The servers to measure, and a sender that writes prepared requests to raw sockets.
 
-An HTTP library would take more time than the code that it measures.
+An HTTP library would take longer than the code that is measured.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def with_and_without_latency(service: RunningService, folder: Path) -> Iterator[
 
 
 def shares(requests: Sequence[bytes], connections: int) -> list[Sequence[bytes]]:
-    """Distribute requests over connections."""
+    """Split the requests among the connections."""
     return [mine for number in range(connections) if (mine := requests[number::connections])]
 
 

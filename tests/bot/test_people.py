@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Users as Slack and the policy describe them, over HTTP and with a database."""
+"""What Slack and the policy say about users, read over HTTP and stored in a database."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from postroom_common.database import Database
 
 
 class Scene:
-    """A workspace with Alice, the workspace's policy, and the bot's view of the people in it."""
+    """A workspace with Alice in it, the workspace's policy, and the bot's view of its users."""
 
     def __init__(self, slack: Workspace, database: Database, clock: Clock) -> None:
         self.slack = slack
@@ -92,7 +92,7 @@ def test_a_changed_address_has_to_cool_down(scene: Scene) -> None:
 
 
 def test_responses_are_cached_for_a_minute(scene: Scene) -> None:
-    """Slack's responses are cached for a minute, but a decision fetches current data once."""
+    """Slack's responses are cached for a minute, but each decision fetches current data once."""
     calls = scene.slack.calls
     asked = [scene.see(fresh=False) for _ in range(3)]
     assert asked[0] == asked[2]
@@ -116,7 +116,7 @@ def test_responses_are_cached_for_a_minute(scene: Scene) -> None:
 def test_an_unknown_user_group_blocks_every_user(
     scene: Scene, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """An unknown user group blocks every user, because a rule that denies it can't be applied."""
+    """An unknown user group blocks every user, because rules about that group can't be applied."""
     scene.usergroup = "S404"
     for minutes in (0, 30, 29, 1, 30):
         scene.clock.advance(minutes=minutes)
@@ -127,14 +127,14 @@ def test_an_unknown_user_group_blocks_every_user(
     assert len(logged) == 2
     assert "S404" in logged[0]
     assert "groups.*.usergroups" in logged[0]
-    # If a scope is missing, the group is not treated as unknown.
+    # A missing scope does not mean that the group is unknown.
     scene.slack.grant("users:read", "users:read.email")
     with pytest.raises(SlackRejected, match="missing_scope"):
         scene.see()
 
 
 def test_the_owner_of_a_mailbox_is_found(scene: Scene) -> None:
-    """A mailbox's owner is found by a pin in the policy or, without a pin, by the Slack address."""
+    """A mailbox's owner is found by a pin in the policy or, without one, by the Slack address."""
     assert scene.owner_of("alice@example.com") == scene.see()
     assert scene.owner_of("nobody@example.com") is None
     guest = scene.slack.person("guest", email="guest@example.com", is_restricted=True)

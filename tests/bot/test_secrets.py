@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""No secret appears anywhere, even at the log level `debug` and with all kinds of errors."""
+"""The bot never exposes a secret, even at the log level `debug` and with all kinds of errors."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class SecretsRun:
             alice.command(f"/email password {text}")
             alice.command(f"/email passwort {text}")
             alice.command(f"/email alias add {text.split('@')[0]}")
-        # A text that looks like an address is looked up.
+        # Wait for the modal that opens when the text looks like an address.
         self.here.window(alice, "note")
 
     def use_requests(self) -> None:
@@ -87,7 +87,7 @@ class SecretsRun:
         here.wait_told(here.alice, "by-command@", "Done")
 
     def make_passwords(self) -> None:
-        """Have Alice create two passwords: one on her own, and one that Carol requested."""
+        """Have Alice create two passwords, one of which Carol requested."""
         here = self.here
         here.alice.command("/email password")
         self._confirm(here.alice)
@@ -99,7 +99,7 @@ class SecretsRun:
         self._confirm(here.alice)
 
     def have_services_echo(self) -> None:
-        """Make the mail service and AWX respond with errors that repeat each request."""
+        """Make the mail service and AWX respond with errors that echo each request."""
         here, alice = self.here, self.here.alice
         for status in (401, 422, 500):
             with _echoing(self.mail, status, "PATCH"):
@@ -121,7 +121,7 @@ class SecretsRun:
         here.wait_told(alice, "job-500@", "Done")
 
     def have_slack_fail(self) -> None:
-        """Make Slack fail, and make it refuse calls."""
+        """Make Slack fail, and then reject calls."""
         here, alice, faults = self.here, self.here.alice, self.here.slack.faults
         for method in ("views.open", "response_url", "views.publish", "chat.postMessage"):
             faults.fail(method)
@@ -143,7 +143,7 @@ class SecretsRun:
     # The bot's output.
 
     def keep(self, name: str, text: str) -> None:
-        """Store a part of the bot's output."""
+        """Store a piece of the bot's output."""
         with (self.kept / name).open("a", encoding="utf-8") as file:
             file.write(text)
 
@@ -162,7 +162,7 @@ class SecretsRun:
                 self.keep("slack", f"{line.what}: {line.text}\n")
 
     def leaks(self) -> dict[str, list[str]]:
-        """Return the places where each secret appears."""
+        """Return the places in which each secret appears."""
         slack, service = self.here.slack, self.here.mail
         secrets = {
             "bot token": slack.bot_token,
@@ -180,14 +180,14 @@ class SecretsRun:
         return {what: where for what, where in found.items() if where}
 
     def _confirm(self, person: Person) -> None:
-        """Create a password in a person's name, and remember the password."""
+        """Create a password as the given user, and remember it."""
         person.submit(self.here.window(person, "password_confirm"))
         self.passwords.append(password_in(self.here.window(person, "password_shown")))
 
 
 @pytest.fixture
 def stage(tmp_path: Path) -> Iterator[SecretsRun]:
-    """Run the bot together with the services that it talks to."""
+    """Run the bot together with all services that it uses."""
     place, kept = tmp_path / "bot", tmp_path / "kept"
     for made in (place / "tmp", place / "home", kept):
         made.mkdir(parents=True)
@@ -244,7 +244,7 @@ def test_nothing_shows(stage: SecretsRun) -> None:
     assert stage.bot.stop() == 0
     assert len(stage.passwords) == 2
     assert stage.leaks() == {}
-    # Check that all places were searched: each contains a known word that is not secret.
+    # Check that all places were searched: each one contains a known word that is not secret.
     words = {"processes": "--ready-file", "metrics": "errors_total", "readiness": "policy"}
     for name in ("slack", "commands", "automation", "living", *words):
         assert leaks([words.get(name, "by-command@example.com")], [stage.kept / name]), name
@@ -253,7 +253,7 @@ def test_nothing_shows(stage: SecretsRun) -> None:
 
 @contextmanager
 def _echoing(spoiler: Recorder, status: int, part: str = "") -> Iterator[None]:
-    """Make a service respond with an error that repeats the request in several encodings."""
+    """Make a service respond with an error that echoes the request in several encodings."""
 
     def echo(request: Request) -> Reply:
         authorization = request.headers.get("authorization", "")

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A BIND server behind a gate that counts, delays and loses updates, and a fake clock for waits."""
+"""A BIND server behind a relay that counts, delays and loses updates, and a fake clock."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ SPF = f"v=spf1 {INCLUDE} ~all"
 MX = ("10 mail.example.net.",)
 
 
-#: Text as long as a 2,048-bit key, which needs two strings.
+#: A text as long as a 2,048-bit key, which needs two strings.
 _KEY = base64.b64encode(b"".join(hashlib.sha256(bytes([n])).digest() for n in range(10))[:294])
 DKIM = f"v=DKIM1; k=rsa; p={_KEY.decode()}"
 #: The text of the DKIM record as the name server stores it.
@@ -71,7 +71,7 @@ DKIM_HELD = (f'"{DKIM[:255]}" "{DKIM[255:]}"',)
 
 
 def spf(*terms: str) -> tuple[str, ...]:
-    """Return an SPF record as the name server stores it."""
+    """Return an SPF record in the form that the name server stores."""
     return (f'"v=spf1 {" ".join(terms)}"',)
 
 
@@ -156,7 +156,7 @@ class BindWithFaults:
         seconds: float = 20.0,
         ask: Ask = no_answer,
     ) -> Published:
-        """Publish or withdraw a domain's records."""
+        """Publish or withdraw the records of a domain."""
         return publish(
             wanted_sets(records, TTL),
             server or self.server(until=time.monotonic() + seconds),
@@ -166,7 +166,7 @@ class BindWithFaults:
         )
 
     def held(self, domain: str = HOME) -> dict[str, tuple[str, ...]]:
-        """Return the name server's records at the names of a domain's required records."""
+        """Return the name server's records at the names of the domain's required records."""
         return {
             "MX": self.bind.lookup(domain, "MX"),
             "TXT": self.bind.lookup(domain, "TXT"),

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fixtures for the service, and for a tenant whose domain has its zone on a real name server."""
+"""Fixtures for the service and for a tenant whose domain has its zone on a real name server."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class Publisher:
             "domain": HOME,
             "update_server": str(self.stage.front),
             "nameservers": [str(self.stage.bind)],
-            # Nothing listens on this address, so that no test sends queries to the Internet.
+            # Nothing listens on this address, so no test sends queries to the Internet.
             "resolvers": [f"127.0.0.1:{free_port()}"],
             "tsig_name": KEY.name,
-            # Secrets in files or YAML blocks end with a newline, which must be ignored.
+            # Secrets from files or YAML blocks end with a newline, which must be ignored.
             "tsig_secret": f"{KEY.secret}\n",
             "ttl": 600,
         }

@@ -46,7 +46,7 @@ class Provider(NamedTuple):
 
     @property
     def answers(self) -> bool:
-        """Whether the provider answers queries at the name servers in ``variables``."""
+        """Whether the name servers in ``variables`` answer queries for the provider's zone."""
         return "dns_nameservers" in self.variables
 
 

@@ -33,7 +33,7 @@ PLAY = {
 }
 #: A warning that amazon.aws 11 prints for each call of its module.
 UNAVOIDABLE = "The 'values' key in resource_record_sets return value is deprecated."
-#: The SPF record `v=spf1 mx -all` of another client, with the service's term added.
+#: Another client's SPF record `v=spf1 mx -all`, with the service's term added.
 MERGED = '"v=spf1 mx include:spf.postroom.test -all"'
 
 
@@ -59,7 +59,7 @@ class Run:
         return recap
 
     def failure(self, host: str) -> str:
-        """Return the error message of a host, or of the failed item in its loop."""
+        """Return the error message of a host, or of the failed item of its loop."""
         begins = f"fatal: [{host}]: ", f"failed: [{host}] "
         return next(line for line in self.output.splitlines() if line.startswith(begins))
 
@@ -86,7 +86,7 @@ def run_role(
 
 
 def deprecations(output: str) -> list[str]:
-    """Return the deprecation warnings that a change to the role could avoid."""
+    """Return the deprecation warnings that the role itself could avoid."""
     lines = [line for line in output.splitlines() if "[DEPRECATION WARNING]" in line]
     return [line for line in lines if UNAVOIDABLE not in line]
 
@@ -107,7 +107,7 @@ def dkim_text(service: RunningService, domain: str) -> str:
 
 
 def joined(value: str) -> str:
-    """Join the strings of one TXT value, which must not contain escapes."""
+    """Join the strings of one TXT value that contains no escapes."""
     strings = value.split('"')[1::2]
     assert all(len(string) <= 255 for string in strings), strings
     return "".join(strings)

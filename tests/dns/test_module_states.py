@@ -49,7 +49,7 @@ def statuses(result: dict[str, Any]) -> list[str]:
 
 
 def put_other_records(publisher: Publisher) -> None:
-    """Publish wrong records, and some records of other services."""
+    """Publish wrong records for the service, and some records of other services."""
     lines = [
         f"{HOME}. 60 MX 20 mail.postroom.test.",
         f'{HOME}. 60 TXT "v=spf1 mx -all"',
@@ -131,7 +131,7 @@ def test_waiting_in_vain(publisher: Publisher, tmp_path: Path) -> None:
 
 
 def test_waiting_with_a_rival_mail_server(publisher: Publisher) -> None:
-    """The `wait_for` option controls whether the wait includes the removal of other servers."""
+    """The `wait_for` option controls whether to wait for the removal of other mail servers."""
     publisher.stage.bind.change(HOME, add=[f"{HOME}. 60 {RIVAL}"])
     presence = publisher.run("present", wait=True, wait_timeout=30)
     assert statuses(presence) == ["conflict", "match", "match"]
@@ -183,7 +183,7 @@ def primary(tmp_path: Path) -> Iterator[tuple[Gate, str]]:
 def test_the_primary_takes_the_update(
     named: dict[str, str], primary: tuple[Gate, str], tenant: RecordedTenant
 ) -> None:
-    """The primary server is found through the SOA record, or by the name in the option."""
+    """The primary server is found through the SOA record or by the host name in the option."""
     gate, resolver = primary
     tenant.create(HOME)
     options: dict[str, Any] = {"tsig_name": KEY.name, "tsig_secret": KEY.secret, **named}
@@ -199,7 +199,7 @@ def test_the_primary_takes_the_update(
 def test_the_published_key_verifies_a_message(
     publisher: Publisher, service: RunningService
 ) -> None:
-    """Dkimpy accepts the service's signature if, and only if, the key is published."""
+    """A message signed by the service passes dkimpy if, and only if, the key is published."""
     with contextlib.closing(sqlite3.connect(service.database)) as database:
         ((key,),) = database.execute(PRIVATE_KEY, (HOME,)).fetchall()
     message = dkim.sign(MESSAGE, b"service", HOME.encode(), key.encode()) + MESSAGE

@@ -106,7 +106,7 @@ def test_one_domain(runner: PlaybookRunner, server: bind.BindServer) -> None:
 def test_mistakes_change_nothing(
     runner: PlaybookRunner, recorder: Recorder, given: dict[str, Any], message: str
 ) -> None:
-    """A missing, ambiguous or misspelled variable is reported before a domain is registered."""
+    """A missing, ambiguous or misspelled variable is reported before any domain is registered."""
     runner.save("hosts.yml", {"all": {"hosts": {"one": {}, "two": {"email_domain": ONE}}}})
     options = ("-i", "hosts.yml") if "mail_hosts" in given else ()
     with recorder.forbidding_writes():
@@ -116,7 +116,7 @@ def test_mistakes_change_nothing(
 
 
 def test_the_guide_does_what_it_says(tmp_path: Path) -> None:
-    """With the guide's key and rules, the playbook changes only the domain's own records."""
+    """With the guide's key and rules, the playbook can change only the domain's own records."""
     zone = bind.Zone("@ TXT theirs", policy="\n".join(GRANTS.findall(GUIDE.read_text("utf-8"))))
     folder, key = tmp_path / "desk", bind.new_key("mail-records")
     folder.mkdir()

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Test the `dns` role with each DNS provider, using the collection with the provider's modules."""
+"""The `dns` role with each DNS provider, using the collection with the provider's modules."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def held(provider: Provider, domain: str) -> tuple[tuple[str, ...], ...]:
 
 
 def written(name: str) -> str:
-    """Return a provider's zone name with capital letters and a non-ASCII letter."""
+    """Return a provider's zone name, with capital letters and a non-ASCII letter."""
     return f"B\u00fccher-{name}.EXAMPLE"
 
 
@@ -88,7 +88,7 @@ class World:
         return {**ours, "dns_verify": provider.answers, **provider.variables, **more}
 
     def run(self, *options: str, writes: bool = True, **more: Any) -> Run:
-        """Run the role at all providers, and assert that it writes only if writes are allowed."""
+        """Run the role for all providers, and assert that it writes only if writes are allowed."""
         for provider in self.providers.values():
             if provider.take_writes:
                 provider.take_writes()
@@ -101,7 +101,7 @@ class World:
     def run_barred(self) -> Run:
         """Run the role for domains whose records require the owner's decision.
 
-        At Cloudflare, the additional host ``full`` has a domain with no room for more text.
+        At Cloudflare, the additional host ``full`` has a domain that has no room for more text.
         """
         hosts = {}
         for name, provider in self.providers.items():
@@ -133,7 +133,7 @@ def assert_published(service: RunningService, run: Run, name: str, provider: Pro
 
 
 def test_each_provider(service: RunningService, tmp_path: Path) -> None:
-    """Publishing and withdrawing work at all providers and keep other clients' records."""
+    """Publishing and withdrawing work with all providers and keep other clients' records."""
     with ExitStack() as stack:
         world = World(service, tmp_path, stack)
         would = world.run("--check", "--diff", "-vvv", writes=False)
@@ -169,7 +169,7 @@ def test_each_provider(service: RunningService, tmp_path: Path) -> None:
                 assert words in message
             expected = (("0 .",), ('"v=spf1 -all"', THEIR_SPF), ())
             assert held(provider, f"barred.{provider.zone}") == expected
-        # The old SPF record is deleted only after the merged one has been created.
+        # The old SPF record is deleted only after the merged one exists.
         assert "Record quota exceeded" in barred.failure("full")
         cloudflare = world.providers["cloudflare"]
         assert cloudflare.lookup(f"full.{cloudflare.zone}", "TXT") == (THEIR_SPF,)

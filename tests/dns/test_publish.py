@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Publishing to a real name server, including merges, conflicts, lost updates and wildcards."""
+"""Publishing to a real name server: merges, conflicts, lost updates and wildcards."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ own TXT "other"
 NOTHING: dict[str, tuple[str, ...]] = {"MX": (), "TXT": (), "DKIM": ()}
 ALL = [f"{HOME} MX", f"{HOME} TXT", f"{SELECTOR}.{HOME} TXT"]
 ELSEWHERE = "keys.elsewhere.example"
-# These terms are short enough for an SPF record to fit into one string.
+# These terms are short enough for an SPF record that fits into one string.
 MAILERS = [f"include:s{number}.test" for number in range(11)]
 QUICK = 1.0
 
 
 def keys_zone(domain: str) -> str:
-    """Return the text of the zone that contains a domain's keys.
+    """Return the zone file for the zone of a domain's keys.
 
     BIND does not accept a name server below a name that contains an underscore.
     """
@@ -85,7 +85,7 @@ def stage(tmp_path: Path) -> Iterator[BindWithFaults]:
         "wild.example": WILD,
         "hosts.example": "* A 192.0.2.7\n* AAAA 2001:db8::7\nold A 192.0.2.8\n",
         "aliases.example": "* CNAME www.example.org.\n",
-        # The targets of the SPF records.
+        # Zones that SPF records refer to.
         "test": '* TXT "v=spf1 -all"',
         "example.net": 'spf TXT "v=spf1 -all"',
     }
@@ -125,7 +125,7 @@ def test_other_records_stay(stage: BindWithFaults) -> None:
 def test_what_cannot_be_published(
     stage: BindWithFaults, domain: str, error: type[Exception], words: str, updates: int
 ) -> None:
-    """If a record can't be published, the zone is not changed at all."""
+    """If any record can't be published, the zone is not changed at all."""
     before = stage.held(domain)
     with pytest.raises(error, match=words) as caught:
         stage.publish(records_of(domain))
@@ -135,7 +135,10 @@ def test_what_cannot_be_published(
 
 
 def test_keys_in_another_zone(stage: BindWithFaults) -> None:
-    """Keys in another zone are updated separately, and a failure reports the completed changes."""
+    """Keys in another zone are updated separately.
+
+    A failure reports the changes that were already made.
+    """
     stage.publish(records_of("split.example"))
     assert stage.gate.updates == 2
     assert stage.held("split.example") == everything()
@@ -169,7 +172,7 @@ def test_eight_writers_at_once(stage: BindWithFaults) -> None:
 
 @pytest.mark.parametrize(("lost", "updates"), [("lost_answers", 1), ("lost_updates", 2)])
 def test_a_lost_message(stage: BindWithFaults, lost: str, updates: int) -> None:
-    """After a lost message, the zone shows whether the update was applied or must be repeated."""
+    """After a lost message, reading the zone shows whether to repeat the update."""
     setattr(stage.gate, lost, 1)
     until = time.monotonic() + 4.0
     done = stage.publish(records_of(HOME), server=stage.server(seconds=10.0, until=until))
@@ -179,7 +182,7 @@ def test_a_lost_message(stage: BindWithFaults, lost: str, updates: int) -> None:
 
 
 def test_a_slow_server_gets_no_more_time(stage: BindWithFaults) -> None:
-    """All queries together respect the task's deadline."""
+    """All queries of a task share its deadline."""
     stage.gate.delay = 0.4
     with pytest.raises(errors.NameServerError, match="timed out"):
         stage.publish(records_of(HOME), server=stage.server(until=time.monotonic() + 1.0))
@@ -189,7 +192,7 @@ def test_a_slow_server_gets_no_more_time(stage: BindWithFaults) -> None:
 
 @pytest.mark.parametrize("sent", [True, False])
 def test_a_silent_server(stage: BindWithFaults, sent: bool) -> None:
-    """The outcome is reported as unknown only if an update was sent."""
+    """The outcome is reported as unknown only if an update was actually sent."""
 
     def fall_silent() -> None:
         stage.gate.is_silent = True
@@ -231,7 +234,7 @@ def test_another_writer_is_faster(stage: BindWithFaults) -> None:
 
 
 def test_a_key_behind_aliases_of_the_zone(stage: BindWithFaults) -> None:
-    """A key behind aliases in the same zone counts as published, and is never changed."""
+    """A key behind aliases in the same zone counts as published and is never changed."""
     alias = f"{SELECTOR}.{HOME}. 60 CNAME"
     chain = [f"one.{HOME}. 60 CNAME two.{HOME}.", f"two.{HOME}. 60 TXT {DKIM_HELD[0]}"]
     stage.bind.change(HOME, add=[f"{alias} one.{HOME}.", *chain])
@@ -266,7 +269,7 @@ def test_a_key_behind_an_alias_of_another_zone(stage: BindWithFaults) -> None:
 
 
 def test_what_a_merged_spf_record_costs(stage: BindWithFaults) -> None:
-    """A merge that exceeds ten look-ups is refused, unless the record already did so before."""
+    """A merge that exceeds ten look-ups is refused, unless the old record already exceeded them."""
     ask = Resolvers([Server("", stage.bind.address, stage.bind.port)], 5.0).confirmed_texts
 
     def own(domain: str, *terms: str) -> tuple[str, ...]:
@@ -293,7 +296,10 @@ def test_what_a_merged_spf_record_costs(stage: BindWithFaults) -> None:
     "domain", ["new.wild.example", "a.new.wild.example", "new.aliases.example"]
 )
 def test_a_wildcard_holds_no_records_of_a_name(domain: str, stage: BindWithFaults) -> None:
-    """A wildcard's records are neither merged nor an obstacle, and reappear after a withdrawal."""
+    """A wildcard's records are not merged, and don't prevent publishing.
+
+    They reappear after a withdrawal.
+    """
     before = stage.held(domain)
     done = stage.publish(records_of(domain))
     assert [change.action for change in done.plan.changes] == ["create"] * 3
@@ -306,7 +312,7 @@ def test_a_wildcard_holds_no_records_of_a_name(domain: str, stage: BindWithFault
 
 
 def test_names_that_a_wildcard_does_not_cover(stage: BindWithFaults) -> None:
-    """Names that exist keep their own records, even if these match the wildcard's records."""
+    """Existing names keep their own records, even if a wildcard has the same ones."""
     stage.publish(records_of("wild.example"))
     assert stage.held("wild.example") == {**everything(), "TXT": spf(INCLUDE, "-all")}
     stage.publish(records_of("own.wild.example"))
@@ -320,7 +326,7 @@ def test_names_that_a_wildcard_does_not_cover(stage: BindWithFaults) -> None:
 
 
 def test_records_by_a_wildcard_end(stage: BindWithFaults) -> None:
-    """A warning says that publishing will hide a wildcard's records."""
+    """Publishing warns that it will hide a wildcard's records."""
     domain = "shop.wild.example"
     (warning,) = stage.publish(records_of(domain), dry_run=True).plan.warnings
     assert warning.startswith(f"{domain} gets MX and TXT records from a wildcard")
@@ -370,7 +376,7 @@ def test_keys_that_are_kept_elsewhere(
 
 @pytest.mark.parametrize("zone", ["hosts.example", "aliases.example"])
 def test_addresses_by_a_wildcard_end(zone: str, stage: BindWithFaults) -> None:
-    """A single warning says that publishing will hide the addresses from a wildcard."""
+    """Publishing warns once that it will hide the addresses from a wildcard."""
     domain = f"shop.{zone}"
     predicted = stage.publish(records_of(domain), dry_run=True).plan
     (warning,) = predicted.warnings

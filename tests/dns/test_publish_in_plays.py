@@ -57,14 +57,14 @@ def until(condition: Callable[[], bool], output: Callable[[], str]) -> None:
 
 @pytest.fixture
 def parity(publisher: Publisher, tmp_path: Path) -> parity_runs.ParityProject:
-    """Provide a stage that runs playbooks in Ansible's worker and as modules."""
+    """Provide a project whose playbooks run in Ansible's worker and as modules."""
     folder = tmp_path / "parity"
     folder.mkdir()
     return parity_runs.ParityProject(folder, publisher.tenant, variables(publisher))
 
 
 def test_both_ways_give_the_same(parity: parity_runs.ParityProject, publisher: Publisher) -> None:
-    """Tasks have the same results in the worker and as modules, and check mode predicts changes."""
+    """Tasks have the same results in the worker and as modules, and check mode predicts them."""
     here, modules = parity.both(PLAYBOOKS / "parity.yml")
     assert here.results == modules.results
     assert here.shown == modules.shown
@@ -81,7 +81,7 @@ def test_both_ways_give_the_same(parity: parity_runs.ParityProject, publisher: P
         assert results[first]["changed"]
         assert not results[again]["changed"]
     assert results["Predict the withdrawal"]["changes"] == results["Withdraw"]["changes"]
-    # Each run sends two updates and leaves no records.
+    # Each run sends two updates, and leaves no records behind.
     assert publisher.stage.gate.updates == 4
     assert not any(publisher.stage.held().values())
 
@@ -90,7 +90,7 @@ def test_both_ways_give_the_same(parity: parity_runs.ParityProject, publisher: P
 def canary(
     publisher: Publisher, service: RunningService, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[secrets_project.SecretsProject]:
-    """Provide a stage for playbooks that must not reveal their secrets."""
+    """Provide a project for playbooks that must not reveal their secrets."""
     stage = secrets_project.SecretsProject(tmp_path_factory.mktemp("stage"), service, service)
     publisher.tenant.create("other.example")
     with fake_nameserver({("*", "*"): silent}) as mute:
@@ -103,7 +103,7 @@ def canary(
 def test_no_secret_is_shown(
     settings: dict[str, str], canary: secrets_project.SecretsProject
 ) -> None:
-    """Whatever fails, no secret is in the output at -vvvv, the diffs, events, log or files."""
+    """No failure reveals a secret in the output at -vvvv, the diffs, events, logs or files."""
     played = canary.play(str(PLAYBOOKS / "canary.yml"), **settings)
     assert played.status == 0, played.output
     way = " POSTROOM_IN_PROCESS is off" if settings else " runs in process "
@@ -117,7 +117,7 @@ def test_no_secret_is_shown(
 def test_a_crash_shows_no_secret(
     settings: dict[str, str], canary: secrets_project.SecretsProject, tmp_path: Path
 ) -> None:
-    """A crash reveals no secret, even if the traceback's message contains all data of the task."""
+    """A crash reveals no secret, even if the exception's message contains all data of the task."""
     copy = tmp_path.joinpath("ansible_collections", "postroom", "email")
     for folder in ("plugins", "meta"):
         shutil.copytree(repository.ROOT / folder, copy / folder)
@@ -162,7 +162,7 @@ class Play:
 
 @pytest.fixture
 def start(publisher: Publisher, tmp_path: Path) -> Iterator[Callable[..., Play]]:
-    """Provide a function that starts plays, and kill all remaining plays at the end.
+    """Provide a function that starts plays, and kill those still running at the end.
 
     A play's workers end when the play is killed.
     """

@@ -1,6 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Queries to name servers and resolvers. A bad answer never counts as records or their absence."""
+"""Queries to name servers and resolvers.
+
+A bad answer proves neither that records exist nor that they are missing.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +62,7 @@ def asked(behavior: behaviors.Behavior, *, timeout: float = 2.0, recursive: bool
     ],
 )
 def test_the_right_answer_is_found_among_others(behavior: behaviors.Behavior) -> None:
-    """A valid answer is found despite bad answers, by retrying, using TCP or omitting EDNS."""
+    """A valid answer is found despite bad ones, by retrying, using TCP or omitting EDNS."""
     found = asked(behavior)
     assert (found.kind, found.detail, found.values, found.ttl) == ("answered", "", FOUND, 3600)
 
@@ -97,7 +100,7 @@ def test_the_right_answer_is_found_among_others(behavior: behaviors.Behavior) ->
 def test_a_bad_answer_is_never_an_empty_answer(
     kind: str, words: str, behavior: behaviors.Behavior
 ) -> None:
-    """Each failure has its own kind, and no failure is reported as missing records."""
+    """Each failure has its own kind, and none of them is reported as missing records."""
     found = asked(behavior, timeout=QUICK)
     assert (found.kind, found.values) == (kind, ())
     assert words in found.detail
@@ -143,7 +146,7 @@ def test_an_empty_answer_counts_in_the_zone_of_the_name(zone: str, soa: str, kin
     ],
 )
 def test_resolvers_need_no_authority(behavior: behaviors.Behavior, kind: str) -> None:
-    """A resolver's answer counts even without the AA flag, unless it is only a referral."""
+    """A resolver's answer counts even without the AA flag, unless it is merely a referral."""
     assert asked(behavior, recursive=True).kind == kind
 
 
@@ -291,7 +294,10 @@ def test_what_a_resolver_means(behavior: behaviors.Behavior, kind: str) -> None:
 
 
 def test_a_resolver_that_fails_is_asked_last() -> None:
-    """A failing resolver delays queries by its timeout only once, and is then queried last."""
+    """A failing resolver delays queries by its timeout only once.
+
+    After that, it is queried last.
+    """
     with (
         fake_nameserver({("*", "*"): behaviors.silent}) as dead,
         fake_nameserver(
@@ -312,7 +318,7 @@ def test_a_resolver_that_fails_is_asked_last() -> None:
 
 
 def test_the_servers_of_a_name(world: Resolvers) -> None:
-    """Each reachable address of the closest zone's name servers is found once."""
+    """Each reachable address of the name servers of the closest zone is found once."""
     for name in (ZONE, f"selector._domainkey.{ZONE}", f"www.{ZONE}"):
         zone, servers = servers_of(name, world)
         assert (zone, sorted(servers)) == (ZONE, sorted(SERVERS))
@@ -365,7 +371,10 @@ SOA = behaviors.answer("ns1.example.test. hostmaster.example.test. 1 2 3 4 5")
 def test_servers_that_cannot_be_found(
     answers: dict[tuple[str, str], behaviors.Behavior], words: str
 ) -> None:
-    """The error names the zone, and says whether the resolver failed or NS records are missing."""
+    """The error names the zone.
+
+    It also states whether the resolver failed or NS records are missing.
+    """
     with fake_nameserver(answers) as server, pytest.raises(NameServerError) as caught:
         servers_of(ZONE, resolvers(server, timeout=0.4))
     assert str(caught.value).startswith(f"The name servers of {ZONE} could not be found (")

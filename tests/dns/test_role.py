@@ -84,7 +84,7 @@ def test_without_a_provider(service: RunningService, tmp_path: Path) -> None:
     ]
     stages = {host: run.results[host][DOMAIN]["stage"] for host in paste}
     assert stages == {"looked": "created", "silent": "created", "blind": None, "back": None}
-    # No server returned the TXT records, so the output says to add this line, not to replace one.
+    # No server returned TXT records, so the output says to add this line instead of replacing one.
     silent_lines = paste["silent"]
     replaced = silent_lines.index(
         f"{DOMAIN}.                    3600 IN MX  30 backup.example.net."
@@ -104,7 +104,10 @@ def test_without_a_provider(service: RunningService, tmp_path: Path) -> None:
 
 
 def test_errors(service: RunningService, tmp_path: Path) -> None:
-    """Each error names the variable and the remedy, and no error reveals a key, valid or not."""
+    """Each error names the variable and the remedy.
+
+    No error reveals a key, even a malformed one.
+    """
     register(service, UNSERVED, "torn.example", "dear.example")
     key, nowhere = "pdns-Ay72kQx0Vb9sTe4m", "http://127.0.0.1:9"
     other = {

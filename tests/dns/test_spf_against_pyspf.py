@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Comparisons with pyspf: the effect of merging, and the cost of a record.
+"""Compare the collection's SPF code with pyspf: the effect of merging, and the cost of a record.
 
 The records are random, but the same in every run. pyspf reads from a dictionary instead of DNS.
 """
@@ -44,7 +44,7 @@ MECHANISMS = (
 )
 MODIFIERS = ("redirect=r.example", "exp=e.example", "moo=cow")
 OURS = ("include:ours.example", "+include:OURS.example.", "-include:ours.example")
-#: The records that the terms of an owner's record refer to.
+#: The records to which the terms of an owner's record refer.
 OWNERS_ZONE: Zone = {
     DOMAIN: {"A": ["192.0.2.5"], "AAAA": ["2001:db8:a::5"], "MX": ["h1.example", "h2.example"]},
     "h1.example": {"A": ["192.0.2.1", "198.51.100.1"], "AAAA": ["2001:db8:a::1"]},
@@ -99,7 +99,7 @@ def check(monkeypatch: pytest.MonkeyPatch) -> Check:
 
 
 def chance_of(kind: str, number: int) -> Random:
-    """Return the random number generator for one case."""
+    """Return the random number generator of one case."""
     return Random(f"{kind} {number}")  # noqa: S311 - the same in every run
 
 
@@ -116,7 +116,10 @@ class Owner(NamedTuple):
 
 
 def owner_record(number: int) -> Owner:
-    """Return a valid record, with or without the service's include, which may be misplaced."""
+    """Return a valid record, with or without the service's include.
+
+    The include may be in the wrong place.
+    """
     chance = chance_of("owner", number)
 
     def some(count: int) -> list[str]:
@@ -135,7 +138,7 @@ def owner_record(number: int) -> Owner:
 
 
 def contradicts(owner: Owner, wanted: str) -> bool:
-    """Return whether the owner's record contradicts one of the service's mechanisms."""
+    """Return whether the owner's record contradicts any of the service's mechanisms."""
 
     def qualified(word: str) -> tuple[str, str]:
         qualifier = word[0] if word[0] in "+-~?" else "+"
@@ -156,7 +159,7 @@ def expected_result(check: Check, owner: Owner, wanted: str, sender: str) -> str
 
 
 def test_what_a_merged_record_says(check: Check) -> None:
-    """After a merge, the service's senders pass, and all other senders keep their result."""
+    """After a merge, the service's senders pass, and all others keep their result."""
     outcome: Counter[str] = Counter()
     for number in range(OWNERS):
         owner, wanted = owner_record(number), WANTED[number % 2]
@@ -178,7 +181,7 @@ def test_what_a_merged_record_says(check: Check) -> None:
     assert min(outcome[result] for result in ("pass", "fail", "softfail", "neutral")) > OWNERS // 5
 
 
-#: The terms of a maze. No term matches the strangers.
+#: Terms of the random records that `maze` generates. None of them matches STRANGERS.
 COSTLY = (
     *("a", "a:both.example/24", "a:Both.Example.", "a:%{o}", "mx:mail.example", "mx:ten.example"),
     *("ptr", "ptr:both.example", "ip4:192.0.2.0/24", "ip6:2001:db8::/40", "a:four.example"),
@@ -188,7 +191,7 @@ ASTRAY = ("text.example", "no.example", "two.example", "wrong.example")
 
 
 def maze(number: int) -> tuple[str, Zone]:
-    """Return a record with a complex cost, and a zone with everything that the record refers to.
+    """Return a record whose cost is hard to count, and a zone with everything that it refers to.
 
     Some names don't exist, some have addresses of only one family, some records are invalid, and a
     few form a loop.
@@ -212,7 +215,7 @@ def maze(number: int) -> tuple[str, Zone]:
 
 
 def maze_record(chance: Random, level: int, name: str) -> str:
-    """Return a record that refers to deeper levels."""
+    """Return a record that refers to records at deeper levels."""
 
     def deeper() -> str:
         if chance.random() < 0.03:
@@ -251,7 +254,7 @@ def cause_of(result: Result) -> str:
 
 
 def causes_of(cost: lookups.Cost) -> set[str]:
-    """Return the reasons why, by our count, receivers give up."""
+    """Return the reasons for which receivers give up, according to the code under test."""
     causes = {
         "lookups": cost.lookups > lookups.MAX_LOOKUPS,
         "voids": cost.voids > lookups.MAX_VOIDS,
@@ -264,7 +267,7 @@ def causes_of(cost: lookups.Cost) -> set[str]:
 
 
 def test_what_a_record_costs(check: Check) -> None:
-    """The counted look-ups and the reasons to give up agree with pyspf for IPv4 senders."""
+    """The look-up count and the reasons to give up agree with pyspf for IPv4 senders."""
     outcome: Counter[str] = Counter()
     for number in range(MAZES):
         text, zone = maze(number)

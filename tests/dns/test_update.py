@@ -68,12 +68,12 @@ def updater(server: bind.BindServer, key: str = "mail", **changes: str) -> Updat
 
 
 def record_set(name: str, *values: Mx | Txt, ttl: int = 3600) -> RecordSet:
-    """Return a record set of MX or TXT records."""
+    """Return a set of MX or TXT records."""
     return RecordSet(name, "MX" if isinstance(values[0], Mx) else "TXT", ttl, values)
 
 
 def held(client: UpdateServer, name: str, kind: str) -> RecordSet | None:
-    """Return a record set that the server stores."""
+    """Return a record set as the server stores it."""
     found = client.read(name, kind)
     return RecordSet(name, kind, found.ttl or 0, found.values) if found.values else None
 
@@ -81,12 +81,12 @@ def held(client: UpdateServer, name: str, kind: str) -> RecordSet | None:
 def swap(
     client: UpdateServer, name: str, *changes: tuple[RecordSet | None, RecordSet | None]
 ) -> None:
-    """Apply changes in the zone that contains a name."""
+    """Apply changes to the zone that contains a name."""
     client.update(client.zone_of(name), changes)
 
 
 def test_sets_are_created_changed_and_deleted(server: bind.BindServer, name: str) -> None:
-    """Record sets are created, changed and deleted with each algorithm, including their TTLs."""
+    """Record sets and their TTLs are created, changed and deleted with each TSIG algorithm."""
     client, stronger = updater(server), updater(server, "mail512")
     mx, spf = record_set(name, MAIL), record_set(name, SPF)
     assert (held(client, name, "MX"), held(client, name, "TXT")) == (None, None)
@@ -109,7 +109,7 @@ def test_sets_are_created_changed_and_deleted(server: bind.BindServer, name: str
 
 
 def test_other_records_stay_to_the_byte(server: bind.BindServer, name: str) -> None:
-    """Other programs' TXT records stay identical, byte for byte."""
+    """TXT records of other programs stay identical, byte for byte."""
     odd = Txt((bytes(range(128)), b"", bytes(range(128, 256)), b'"\\;', b"x" * 255))
     client = updater(server)
     swap(client, name, (None, record_set(name, odd)), (None, record_set(name, Mx(0, ""))))
@@ -143,7 +143,7 @@ def test_other_records_stay_to_the_byte(server: bind.BindServer, name: str) -> N
 def test_a_concurrent_change_is_kept(
     server: bind.BindServer, name: str, add: Sequence[str], delete: Sequence[str]
 ) -> None:
-    """An update is only applied if the record set has not changed since it was read."""
+    """An update is applied only if the record set has not changed since it was read."""
     server.change(ZONE, add=[f"{name}. 3600 MX {n} there.example." for n in (10, 20)])
     client = updater(server)
     seen = held(client, name, "MX")
@@ -160,7 +160,7 @@ def test_a_concurrent_change_is_kept(
 def test_a_concurrent_creation_stops_the_whole_update(
     server: bind.BindServer, name: str, words: str
 ) -> None:
-    """If a name was created concurrently, the complete update is refused."""
+    """If another client created a name in the meantime, the complete update is refused."""
     server.change(ZONE, add=[f"{name}. 60 {words}"])
     beside = f"beside.{name}"
     changes = (None, record_set(beside, SPF)), (None, record_set(name, MAIL))
@@ -170,7 +170,7 @@ def test_a_concurrent_creation_stops_the_whole_update(
 
 
 def test_a_key_with_few_rights(server: bind.BindServer, name: str) -> None:
-    """A restricted key can make permitted changes, and a refusal names the key and records."""
+    """A restricted key can make permitted changes. A refusal names the key and the records."""
     limited = updater(server, "limited")
     key_name = f"{name.partition('.')[0]}._domainkey.{ZONE}"
     dkim = record_set(key_name, txt("v=DKIM1; p="))
@@ -195,7 +195,7 @@ def test_a_key_with_few_rights(server: bind.BindServer, name: str) -> None:
 def test_a_wrong_key_is_refused_at_the_first_question(
     server: bind.BindServer, changes: dict[str, str], words: str
 ) -> None:
-    """A wrong key is refused with the first query, and no error contains a secret."""
+    """A wrong key is refused at the first query, and no error contains a secret."""
     client = updater(server, **changes)
     for action in (lambda one: one.zone_of(ZONE), read, update):
         with pytest.raises(errors.KeyRefused, match=words) as caught:
@@ -205,7 +205,7 @@ def test_a_wrong_key_is_refused_at_the_first_question(
 
 
 def test_the_zone_of_a_name(server: bind.BindServer, tmp_path: Path) -> None:
-    """The closest zone on the server is found, and names in zones of other servers are refused."""
+    """The closest zone on the server is found. Names in other servers' zones are refused."""
     client = updater(server)
     for name in (ZONE, f"a.b.{ZONE}", f"www.{ZONE}", f"EXAMPLE.{ZONE}"):
         assert client.zone_of(name) == ZONE
@@ -307,7 +307,7 @@ def test_only_a_whole_signed_answer_counts(
 def test_refusals(
     behavior: behaviors.Behavior, kind: type[errors.NameServerError], words: str
 ) -> None:
-    """Each refusal of an update raises its own error."""
+    """Each kind of refusal of an update raises its own error."""
     error = failure(behavior, update)
     assert type(error) is kind
     assert words in str(error)
@@ -320,7 +320,10 @@ def test_a_failing_server_has_not_nothing() -> None:
 
 
 def test_unreachable_addresses(tmp_path: Path) -> None:
-    """If an address is unreachable, the next one is tried, and an error means nothing was sent."""
+    """If an address is unreachable, the next one is tried.
+
+    An error means that nothing was sent.
+    """
     dead = [Server("ns1", "127.0.0.1", free_port()) for _address in range(2)]
     for until, words in ((None, rf"ns1 \(.*:{dead[1].port}\)"), (0.0, "option timeout")):
         limit = {} if until is None else {"until": until}

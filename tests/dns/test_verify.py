@@ -98,7 +98,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     """
     place = tmp_path_factory.mktemp("resolving")
     with running(place, ZONES) as authority:
-        # The authoritative server refuses other names, so that no query leaves this machine.
+        # The authoritative server refuses other names, so no query leaves this machine.
         forwards = {name: Forward(authority) for name in [".", *ZONES]}
         right = authority.anchor("signed.example")
         forwards["signed.example"] = forwards["bogus.example"] = Forward(authority, right)
@@ -120,7 +120,7 @@ def test_what_an_authority_has(scene: Scene) -> None:
 
 
 def test_a_conflict_is_reported_of_its_record_only(scene: Scene) -> None:
-    """Each conflict is reported with a remedy, and the other records still match."""
+    """Each conflict is reported with a remedy, while the other records still match."""
     cases = {
         "two.example": (1, "there are 2 SPF records"),
         "cut.example": (2, "was cut"),
@@ -152,7 +152,7 @@ def test_aliases(scene: Scene) -> None:
 
 
 def test_a_wildcard_is_no_record_of_the_name(scene: Scene) -> None:
-    """A wildcard's answers count as missing records, unless the name itself has records."""
+    """A wildcard's answers count as missing records, unless the name has records of its own."""
     for domain in ("new.wild.example", "new.wildalias.example"):
         new = seen(domain, scene.authority)
         assert (statuses(new), new.aliases) == (MISSING, {})
@@ -178,7 +178,10 @@ def test_authorities_that_disagree(scene: Scene, tmp_path_factory: pytest.TempPa
 
 
 def test_dnssec(scene: Scene) -> None:
-    """A signed domain becomes active, but with a wrong DS record, every record is in conflict."""
+    """A correctly signed domain becomes active.
+
+    With a wrong DS record, every record is in conflict.
+    """
     signed = seen("signed.example", scene.authority, resolvers=(scene.resolver,))
     assert (statuses(signed), signed.stage, signed.advice) == (MATCH, "active", ())
     bogus = seen("bogus.example", scene.authority, resolvers=(scene.resolver,))
@@ -189,7 +192,7 @@ def test_dnssec(scene: Scene) -> None:
 
 
 def test_conflicts_that_only_resolvers_see_are_waited_for(scene: Scene) -> None:
-    """A wait continues despite conflicts that only resolvers see, and finally reports them."""
+    """A wait continues despite conflicts that only resolvers see, and reports them at the end."""
     home = "fixed.example"
 
     def fix() -> None:
@@ -204,7 +207,7 @@ def test_conflicts_that_only_resolvers_see_are_waited_for(scene: Scene) -> None:
 
 
 def test_a_stale_resolver_delays_active(scene: Scene) -> None:
-    """A stale resolver delays the `active` stage, but the records match."""
+    """A stale resolver delays the stage `active`, even though the records match."""
     stale = {
         ("*", "MX"): behaviors.nothing_there(soa="plain.example"),
         ("*", "*"): behaviors.relay(scene.resolver.address, scene.resolver.port),
@@ -215,7 +218,7 @@ def test_a_stale_resolver_delays_active(scene: Scene) -> None:
 
 
 def test_no_remedy_costs_more_than_receivers_allow(scene: Scene) -> None:
-    """An SPF record with more look-ups than receivers allow is never suggested."""
+    """The remedy never suggests an SPF record with more look-ups than receivers allow."""
     verification = seen("full.example", scene.authority, resolvers=(scene.resolver,))
     (spf,) = [each for each in verification.verdicts if each.status != "match"]
     assert spf.code == "spf_too_expensive"
@@ -279,7 +282,10 @@ RIGHT = {
 
 
 def test_bad_servers_hide_nothing_and_add_nothing(scene: Scene) -> None:
-    """Bad servers alone make all records unknown, but they don't hide a good server's records."""
+    """Bad servers alone make all records unknown.
+
+    They don't affect the verdicts if a good server answers as well.
+    """
     with contextlib.ExitStack() as stack:
         bad = [stack.enter_context(fake_nameserver({("*", "*"): behavior})) for behavior in BAD]
         for server in bad:
@@ -311,8 +317,8 @@ CHANGES = st.lists(st.tuples(st.integers(2, 400), st.integers(1, 255)), min_size
 
 
 def test_any_bytes_come_to_a_verdict() -> None:
-    """No answer raises an exception, and an unreadable answer never counts as a missing record."""
-    # Bits to flip, with their positions, or the bytes after the query's ID.
+    """An unreadable answer raises no exception and never counts as a missing record."""
+    # The bits to flip, with their positions, or the bytes that follow the query's ID.
     spoilt: list[tuple[int, int]] | bytes = []
 
     def changed(wire: bytes) -> bytes:
@@ -350,7 +356,7 @@ def lines(home: str, *numbers: int) -> list[str]:
 
 
 def test_progress_is_reported(scene: Scene) -> None:
-    """Progress is reported at each change, with the missing records and the remaining time."""
+    """Each change is reported as progress, with the missing records and the remaining time."""
     home = HOMES[0]
     relay = behaviors.relay(scene.authority.address, scene.authority.port)
     with fake_nameserver({("*", "*"): relay}) as server:
@@ -372,7 +378,7 @@ def test_progress_is_reported(scene: Scene) -> None:
     [(1.0, [1, 2, 4, 8, 16, 30, 30, 9]), (0.0, [0.5, 1, 2, 4, 8, 15, 15, 15, 15, 15, 9.5])],
 )
 def test_pauses_grow_and_end_with_the_time(rng: float, pauses: list[float]) -> None:
-    """Pauses grow from one second to thirty, and the last pause ends at the time limit."""
+    """Pauses grow from one second to thirty, and the last one ends at the time limit."""
     with fake_nameserver({}) as server:
         play = Play(rng=rng)
         verification = play.wait(HOMES[1], server, seconds=100)

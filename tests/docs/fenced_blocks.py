@@ -42,13 +42,13 @@ class Block:
 
 
 def all_blocks(file: Path = README) -> list[Block]:
-    """Return every block of a file, in order."""
+    """Return all blocks of a file, in order."""
     content = file.read_text("utf-8")
     return [_block(content, match) for match in _FENCE.finditer(content)]
 
 
 def blocks(language: str, section: str | None = None, *, file: Path = README) -> list[Block]:
-    """Return all blocks of a language in a file or in one of the file's sections, in order."""
+    """Return all blocks of a language in a file or in one of its sections, in order."""
     found = all_blocks(file)
     return [b for b in found if b.language == language and section in (None, b.section)]
 

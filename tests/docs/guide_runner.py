@@ -27,7 +27,7 @@ FAILURE = re.compile(r"^fatal:|\bfailed=[1-9]", re.MULTILINE)
 
 
 def missing(shown: str, output: str) -> str | None:
-    """Return the first shown line that the output lacks or contains in a different order."""
+    """Return the first shown line that is missing from the output or out of order."""
     lines = iter(line.rstrip() for line in output.splitlines())
     wanted = [line.rstrip() for line in shown.splitlines()]
     return next((w for w in wanted if w not in ("", "...") and w not in lines), None)
@@ -75,7 +75,7 @@ class Reader:
         write_program(self._programs / name, f'{command} "$@"')
 
     def type(self, commands: list[str]) -> playbooks.Run:
-        """Run commands without the prompt for the vault's password."""
+        """Run commands, without the prompt for the vault's password."""
         script = "\n".join(commands).replace(" --ask-vault-pass", "")
         run = playbooks.run(["bash", "-ec", script], self._env, self._folder)
         return playbooks.Run(run.status, run.output.replace(str(self._folder), HOME))

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Run the examples in a module's documentation, and compare the results with what it documents."""
+"""Run the examples in a module's documentation, and check the results against it."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def assert_as_documented(module: str, run: playbooks.Run, folder: Path) -> None:
 
 
 def _compare(values: dict[str, Any], described: dict[str, Any], *, ignored: set[str]) -> None:
-    """Check that values match the documentation, and that all documented values are returned."""
+    """Check that values match the documentation and that all documented values are returned."""
     unknown = values.keys() - described.keys() - ignored
     assert not unknown
     for key, about in described.items():

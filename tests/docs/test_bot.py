@@ -57,7 +57,7 @@ def test_every_audit_event_is_described() -> None:
         for node in ast.walk(ast.parse(repository.read(file)))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
-    # Codes of reasons have the same format as events.
+    # Reason codes have the same format as events.
     events = {text for text in strings if re.fullmatch(r"[a-z]+\.[a-z_]+", text)} - TEXTS.keys()
     assert len(events) > 5
     assert audit.EVENTS.keys() == events | {f"request.{state}" for state in State}
@@ -91,7 +91,10 @@ def home(tmp_path: Path) -> Path:
 
 
 def typed() -> list[tuple[list[str], str]]:
-    """Return each block's commands, including commands that save files, with the output shown."""
+    """Return each block's commands and the output that it shows.
+
+    Files in a block become commands that save them.
+    """
     found: list[tuple[list[str], str]] = []
     for block in BLOCKS:
         if block.file_name:
@@ -104,7 +107,7 @@ def typed() -> list[tuple[list[str], str]]:
 
 
 def test_the_session_works(home: Path, service: RunningService) -> None:
-    """Each block of the tutorial prints the lines that it shows, and prints no secret."""
+    """Each block of the tutorial prints the lines that it shows, and no secret."""
     assert len(typed()) > 5
     script = [f"{command}\n" for commands, _ in typed() for command in [*commands, f"echo {END}"]]
     environment = {

@@ -27,7 +27,7 @@ from postroom_bot.store import audit, ledger, requests
 from postroom_bot.store.tables import migrate
 from postroom_common.database import Connection, Database
 
-#: Guides that tests/dns, tests/ops and test_bot.py test, because these guides need other servers.
+#: Guides that need other servers. tests/dns, tests/ops and test_bot.py test these.
 ELSEWHERE = ("dns", "awx", "first-request")
 GUIDES = [
     file
@@ -37,12 +37,12 @@ GUIDES = [
 ]
 #: The guide that starts with an empty tenant.
 FIRST = "first-tenant"
-#: The guide that the quick tests follow, because it takes the least time.
+#: The guide that the quick tests follow, because it is the fastest.
 QUICK = "troubleshooting"
 
 
 def fill(tenant: Api) -> None:
-    """Create the objects that the other guides assume to exist."""
+    """Create the objects that the other guides expect."""
     tenant.create("example.com")
     tenant.create("example.org")
     tenant.create("alice@example.com", ["alice@example.com", "sales@example.com"])
@@ -117,7 +117,7 @@ VARYING = [
 
 
 def normalised(output: str) -> list[str]:
-    """Return the lines of an output with placeholders for values that differ between runs."""
+    """Return the lines of an output, with placeholders for values that differ between runs."""
     for pattern, constant in VARYING:
         output = re.sub(pattern, constant, output)
     return [line.rstrip() for line in output.strip().splitlines()]

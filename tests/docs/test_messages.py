@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Messages and task names that the pages quote match the code, word for word."""
+"""Messages and task names that a page quotes match the code, word for word."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _QUOTED = {
 
 
 def one_line(text: str) -> str:
-    """Return a text with single spaces instead of line breaks."""
+    """Return the text with single spaces instead of line breaks."""
     return " ".join(text.split())
 
 
@@ -59,7 +59,7 @@ def code() -> str:
 
 @pytest.mark.parametrize("page", [page for page in _QUOTED if _QUOTED[page]], ids=lambda p: p.stem)
 def test_quoted_messages_are_in_the_code(page: Path) -> None:
-    """Each quoted message occurs in the code, with any values in place of `...`."""
+    """Each quoted message is in the code, with any values in place of `...`."""
     parts = [
         part.strip(" .,:;()")
         for quote in _QUOTED[page]

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Versions, requirements and role variables are the same in all files that state them."""
+"""Versions, requirements and role variables are the same in all files that mention them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COMMENT = re.compile(r"^ *#.*$|\{#[\s\S]*?#\}", re.MULTILINE)
 
 
 def requirements(file: str) -> list[str]:
-    """Return the requirements in a requirements file."""
+    """Return the requirements in a file."""
     lines = (line.strip() for line in repository.read(file).splitlines())
     return [line for line in lines if line and not line.startswith("#")]
 
@@ -81,7 +81,7 @@ def test_the_action_group_holds_every_module() -> None:
 
 
 def variables(role: str, text: str) -> set[str]:
-    """Return the variables in a text that begin with the role's prefix."""
+    """Return the variables with the role's prefix that a text contains."""
     return set(re.findall(rf"(?<![\w./]){role}_\w+", text))
 
 
@@ -134,7 +134,7 @@ def test_a_role_has_examples_and_a_scenario(role: str) -> None:
 
 @pytest.mark.parametrize(("name", "lacking"), [("bot", "pydantic"), ("service", "sqlalchemy")])
 def test_a_program_names_the_extra_that_it_lacks(name: str, lacking: str) -> None:
-    """A program without its required packages names the extra to install."""
+    """If a program's packages are missing, its error names the extra to install."""
     module, _, function = PROJECT["scripts"][f"postroom-{name}"].partition(":")
     run = f"from {module} import {function} as main; sys.exit(main())"
     for hide, status, text in (

@@ -50,7 +50,7 @@ def test_each_playbook_has_an_argument_file() -> None:
 
 @pytest.mark.parametrize("playbook", PLAYBOOKS)
 def test_every_variable_is_documented(playbook: str) -> None:
-    """An argument file lists exactly the playbook's variables, each once, with their defaults."""
+    """An argument file lists exactly the playbook's variables, each once and with its default."""
     code = Playbook(repository.ROOT / "playbooks" / f"{playbook}.yml")
     files = [FILES[playbook], *(FILES[n] for n in FILES[playbook].get("options_from", []))]
     names = [name for file in files for name in file["options"]]
@@ -74,7 +74,7 @@ def test_every_variable_is_documented(playbook: str) -> None:
 
 @pytest.mark.parametrize("playbook", PLAYBOOKS)
 def test_the_example_has_every_required_variable(playbook: str) -> None:
-    """The example in an argument file sets only documented variables, and all required ones."""
+    """The example in an argument file sets all required variables, and only documented ones."""
     example = FILES[playbook]["example"]
     given = set(re.findall(r"-e (\w+)=", example))
     options = reference.options(FILES, playbook)

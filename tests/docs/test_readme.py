@@ -39,12 +39,12 @@ def commands(section: str) -> list[str]:
 
 
 def shell(script: list[str], folder: Path, env: dict[str, str], typed: str = "") -> playbooks.Run:
-    """Run commands as one bash script that stops at the first failure."""
+    """Run commands as one bash script, which stops at the first failure."""
     return playbooks.run(["bash", "-ec", "\n".join(script)], env, folder, typed)
 
 
 def test_every_block_is_tested() -> None:
-    """Every block of commands or YAML in the README is in a section that has a test here."""
+    """Every block of commands or YAML in the README is in a section that a test here covers."""
     for language in ("console", "yaml"):
         assert {block.section for block in fenced_blocks.blocks(language)} <= TESTED
     assert all(block.file_name for block in fenced_blocks.blocks("yaml"))
@@ -101,7 +101,7 @@ def folder(tmp_path: Path, service: RunningService) -> Path:
 
 
 def test_the_playbook_to_copy_converges(folder: Path, tenant: Api) -> None:
-    """Check mode writes nothing, a first run creates everything, and a second changes nothing."""
+    """Check mode writes nothing, a run creates everything, and a second run changes nothing."""
     env = playbooks.environment(folder, ANSIBLE_VAULT_PASSWORD_FILE=str(folder / "vault"))
     check, run = commands("Run a playbook")
     (encrypt,) = re.findall(r"`(ansible-vault encrypt [^`]+)`", repository.read("README.md"))
@@ -109,7 +109,7 @@ def test_the_playbook_to_copy_converges(folder: Path, tenant: Api) -> None:
     assert "alice" not in (folder / "account.yml").read_text("utf-8")
     checked = shell([check], folder, env)
     assert (checked.status, checked.recap.changed, tenant.listing()) == (0, 3, {}), checked.output
-    assert checked.output.count("[WARNING]") <= 2, "one more than that there is no inventory"
+    assert checked.output.count("[WARNING]") <= 2, "an unexpected warning"
     first, second = shell([run], folder, env), shell([run], folder, env)
     assert (first.status, first.recap.changed) == (0, 3), first.output
     assert (second.status, second.recap.changed) == (0, 0), second.output
@@ -118,7 +118,7 @@ def test_the_playbook_to_copy_converges(folder: Path, tenant: Api) -> None:
 
 
 def test_the_environment_is_enough(folder: Path, service: RunningService, tenant: Api) -> None:
-    """The API's address and token can be set in the environment, and the token is not printed."""
+    """The API's address and token can be set in the environment. The token is never printed."""
     tenant.create("example.com")
     (block,) = fenced_blocks.blocks("bash", file=GUIDE)
     script = [

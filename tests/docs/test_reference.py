@@ -42,7 +42,7 @@ _FACT = re.compile(r"\bregister: (\w+)|^ +(\w+_(?:drift|result)):", re.MULTILINE
 
 
 def compare(spec: dict[str, Any], documented: dict[str, Any]) -> None:
-    """Assert that two specs have the same options, with the same types, defaults and choices."""
+    """Assert that two specs have the same options with the same types, defaults and choices."""
     assert spec.keys() == documented.keys()
     for name, rules in spec.items():
         about = documented[name]
@@ -99,12 +99,12 @@ def test_every_linked_file_exists(page: Path) -> None:
 
 
 def facts(text: str) -> set[str]:
-    """Return the variables that the tasks in a text set."""
+    """Return the variables that the given tasks set."""
     return {one or other for one, other in _FACT.findall(text)}
 
 
 def variables() -> Iterator[str]:
-    """Yield the variables of playbooks, roles and the bot, and the facts that roles set."""
+    """Yield the variables of playbooks, roles and the bot, and the facts that the roles set."""
     for arguments in playbook_reference.read_all().values():
         yield from arguments["options"]
     for role in repository.roles():
@@ -115,7 +115,7 @@ def variables() -> Iterator[str]:
 
 
 def test_every_named_variable_exists() -> None:
-    """Each variable that a page mentions is defined by a playbook, a role, the bot or the page."""
+    """Each variable that a page mentions is defined by a playbook, a role, the bot or that page."""
     known = {*variables(), *repository.playbooks()}
     for page in USER_PAGES:
         text = repository.read(page)
@@ -151,7 +151,7 @@ def test_every_kind_of_failure_is_explained() -> None:
 
 
 def test_spf_records_are_merged_as_documented() -> None:
-    """Each row of the table in docs/guides/dns.md is an actual result of merging."""
+    """Each row of the table in docs/guides/dns.md matches the actual result of merging."""
     page = repository.read("docs/guides/dns.md")
     rows = re.findall(r"^\| `(v=spf1 [^`]+)` \| `([^`]+)` \|$", page, re.MULTILINE)
     assert len(rows) >= 3

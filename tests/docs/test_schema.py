@@ -61,7 +61,7 @@ WHOLE: dict[str, Any] = {
         {"name": "f2@one.example", "state": "absent", "members": [], "aliases": []},
     ],
 }
-#: Values to replace each value of WHOLE with. This address and domain occur nowhere in WHOLE.
+#: Values to put in place of each value of WHOLE. This address and this domain are nowhere in WHOLE.
 VALUES: list[Any] = [
     *(None, True, False, 7, "", "@", [], {}, [None], {"name": 7}),
     *("new@one.example", "new.example", ["new@one.example"], ["new.example"]),
@@ -107,7 +107,7 @@ def variants() -> Iterator[Any]:
 
 
 def is_read(data: Any) -> bool:
-    """Return whether `email_tenant` accepts a file, if other files may provide its members."""
+    """Return whether `email_tenant` accepts a file, assuming that others declare its members."""
     try:
         read_definition([Source("one.yml", data)], NOW)
     except InvalidDefinition as error:
@@ -132,18 +132,18 @@ def test_the_schema_and_the_reader_accept_the_same_files() -> None:
 
 @pytest.mark.parametrize("section", ENTRIES)
 def test_the_schema_and_the_reader_know_the_same_keys(section: str) -> None:
-    """The schema has the same keys as `email_tenant`, whose error message lists its known keys."""
+    """The schema has the same keys as `email_tenant`, whose error message lists the known keys."""
     name = "one.example" if section == "domains" else "m1@one.example"
     with pytest.raises(InvalidDefinition) as refusal:
         read_definition([Source("one.yml", {section: [{"name": name, "?": 0}]})], NOW)
     keys = SCHEMA["$defs"][ENTRIES[section]]["properties"].keys()
     assert set(refusal.value.problems[0].params["known"].split(", ")) == keys
-    # Otherwise the previous test would not compare the values of these keys.
+    # Without this, the previous test would not compare the values of these keys.
     assert {key for entry in WHOLE[section] if isinstance(entry, dict) for key in entry} == keys
     for key in keys:
         with pytest.raises(InvalidDefinition) as refusal:
             read_definition([Source("one.yml", {section: [{"name": name, key: 7}]})], NOW)
-        # This check excludes the message about the complete entry.
+        # This check ignores the message about the complete entry.
         kind = ENTRIES[section].removesuffix("Entry").lower()
         assert refusal.value.problems[0].params["expected"] != f"a {kind}"
 

@@ -27,7 +27,7 @@ _IN_STYLES = re.compile(r"(?:url\(|@import)\s*[\"']?((?:https?:)?//[^\"')\s]+)")
 
 @functools.cache
 def links(page: Path) -> list[tuple[str, str]]:
-    """Return the tag name and the URL of each element that has a URL."""
+    """Return the tag name and the URL of each element with a URL."""
     return [(tag, html.unescape(to)) for tag, to in _LINK.findall(page.read_text("utf-8"))]
 
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Run a playbook both in Ansible's worker and with modules, and compare the results."""
+"""Run a playbook both in Ansible's worker and as modules, and compare the results."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ OFF = {"POSTROOM_IN_PROCESS": "0"}
 
 _TASK = re.compile(r"TASK \[(.*)\] \*")
 _TOLD = re.compile(r"<[\w.]+> [\w.]*email_\w+ runs (.+)$")
-#: Lines at -vvv about how a task is run, which necessarily differ between worker and modules.
+#: Lines at -vvv about how a task is run, which always differ between the worker and modules.
 _OF_THE_WAY = re.compile(r"<[\w.]+> |Using module file |Pipelining is |redirecting |$")
-#: A string of a new domain's DKIM key in the TXT record. The last string may be short.
+#: A string of a new domain's DKIM key in a TXT record. The last string may be short.
 _UNSTABLE = re.compile(r"[A-Za-z0-9+/]{60,}={0,2}")
 
 
 @dataclass(frozen=True)
 class RunResult:
-    """The result of running a playbook either in Ansible's worker or with modules."""
+    """The result of running a playbook, either in Ansible's worker or as modules."""
 
     run: Run
     results: Mapping[str, list[Any]]
@@ -97,7 +97,7 @@ class ParityProject:
         return RunResult(done, _by_task(events))
 
     def both(self, playbook: Path, *options: str, **settings: str) -> tuple[RunResult, RunResult]:
-        """Run a playbook in the worker, and then with modules."""
+        """Run a playbook in the worker, and then as modules."""
         here = self.run(playbook, *options, **settings)
         return here, self.run(playbook, *options, **settings, **OFF)
 
@@ -109,14 +109,14 @@ def tasks_of(playbook: str) -> list[str]:
 
 
 def without(value: Any, *keys: str) -> Any:
-    """Return results without values that differ between runs."""
+    """Return the results without values that differ between runs."""
     if isinstance(value, dict):
         return {key: without(one, *keys) for key, one in value.items() if key not in keys}
     return [without(one, *keys) for one in value] if isinstance(value, list) else value
 
 
 def _stable(text: str) -> str:
-    """Return a text without parts that differ between runs."""
+    """Return the text without the parts that differ between runs."""
     return _UNSTABLE.sub("KEY", text)
 
 

@@ -27,7 +27,7 @@ PASSWORDS = {
 
 
 class SecretsProject:
-    """A directory for everything that a run writes, and a directory for the run's variables."""
+    """A directory for everything that a run writes, and another for the run's variables."""
 
     def __init__(self, folder: Path, faulty: RunningService, doomed: RunningService) -> None:
         self.services = (faulty, doomed)
@@ -62,7 +62,7 @@ class SecretsProject:
         self._variables[name] = value
 
     def play(self, playbook: str, **more: str) -> Run:
-        """Run a playbook with the highest verbosity, and store its output."""
+        """Run a playbook at the highest verbosity, and store its output."""
         self._file.write_text(json.dumps(self._variables), "utf-8")
         folder = self.run_folder
         for made in ("tmp", "home", "async"):

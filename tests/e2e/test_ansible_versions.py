@@ -32,8 +32,8 @@ PASSWORDS = {
 
 @pytest.mark.matrix
 def test_converge(runner: PlaybookRunner, tenant: RecordedTenant) -> None:
-    """Check mode predicts a playbook, a real run converges, and a second run changes nothing."""
-    # Braces in a password must not be treated as a template.
+    """Check mode predicts the changes, a real run makes them, and a second run changes nothing."""
+    # Braces in a password must not be interpreted as a template.
     passwords = {k: [{"__ansible_unsafe": p} for p in them] for k, them in PASSWORDS.items()}
     (runner.folder / "passwords.json").write_text(
         json.dumps({"vault_passwords": passwords}), "utf-8"
@@ -47,7 +47,7 @@ def test_converge(runner: PlaybookRunner, tenant: RecordedTenant) -> None:
 
     with tenant.recorder.forbidding_writes():
         predicted = play("--check", "--diff")
-    # The tenant is empty, so a task that depends on an earlier one warns instead of failing.
+    # The tenant is empty, so tasks that depend on an earlier one warn instead of failing.
     assert (predicted.status, predicted.recap.failed) == (0, 0), predicted.output
     assert "is not registered yet" in output_text(predicted)
     assert tenant.listing() == {}

@@ -41,7 +41,7 @@ REFUSED: list[Bad] = [
     (MAILBOX, new(api_token="a-token-of-none"), (NEW, "401", "api_token")),
     (TENANT, {"mailboxes": [{"name": ANN, "password": PASSWORDS[0]}]}, ("mailboxes[0].password",)),
 ]
-#: Cases with objects that an earlier task may create, so that check mode only warns.
+#: Cases in which an earlier task might create the missing object, so check mode only warns.
 MISSING: list[Bad] = [
     (MAILBOX, new("new@no.example"), ("no.example",)),
     (ALIAS, {"address": "hi@no.example", "mailbox": ANN}, ("no.example",)),
@@ -53,7 +53,7 @@ MISSING: list[Bad] = [
 
 @pytest.fixture(scope="module")
 def populated(service: RunningService, recorder: Recorder) -> Iterator[RecordedTenant]:
-    """Provide a tenant that all tests in this file share, because no test may change it."""
+    """Provide a tenant that all tests in this file share, because none of them may change it."""
     tenant = RecordedTenant(service.url, service.token, recorder)
     tenant.clear()
     tenant.create("one.example", "two.example")
@@ -84,7 +84,7 @@ def test_bad_input(populated: RecordedTenant, bad: Bad) -> None:
 
 
 def failure_of(tenant: RecordedTenant, **options: Any) -> str:
-    """Run a task that must fail equally with and without check mode, and return the message."""
+    """Run a task that must fail in the same way with and without check mode. Return the message."""
     task = new(retries=0, **options)
     predicted, done = (tenant.run(MAILBOX, check=mode, **task) for mode in (True, False))
     assert predicted == done
@@ -108,7 +108,10 @@ def test_unreachable_services(
 
 
 def test_certificates(tenant: RecordedTenant, tmp_path: Path) -> None:
-    """With an untrusted certificate, the token is not sent, unless ca_path makes it trusted."""
+    """The token is not sent to a server with an untrusted certificate.
+
+    ca_path can make the certificate trusted.
+    """
     authority = Authority(tmp_path)
     certificate, key = authority.certificate("IP:127.0.0.1")
     arguments = ["--tls-cert", str(certificate), "--tls-key", str(key)]

@@ -34,7 +34,7 @@ TENANTS = 20
 MAX_RUNS = 25
 HOME, AWAY, NEW, STILL = "home.example", "away.example", "new.example", "still.example"
 PASSWORD = "correct-horse/battery#staple"
-#: Objects that no definition contains. One of them forwards to addresses in a definition.
+#: Objects that are in no definition. One of them forwards to addresses in a definition.
 BYSTANDERS: Definition = {
     "domains": [STILL],
     "mailboxes": [{"name": f"m1@{STILL}", "aliases": [f"a1@{STILL}"]}],
@@ -51,13 +51,13 @@ DEFAULTS: dict[str, Any] = {
     "purge": ["alias", "mailbox", "forwarder"],
     "scope": [f"*@{HOME}", f"*@{AWAY}", f"*@{NEW}"],
 }
-#: Characters that are special in YAML, templates or URLs.
+#: Characters with a special meaning in YAML, templates or URLs.
 ODD = ("null", "1e3", "o'neil", "*a", "{{x}}", "#tag", "a/b", "=", "~")
 INTERRUPTED = (errors.Incomplete, errors.ServiceError)
 
 
 def random_definition(rng: Random, domains: list[str]) -> Definition:
-    """Return a definition in which each alias has one owner and forwarders don't form a loop."""
+    """Return a definition in which each alias has one owner and no forwarders form a loop."""
 
     def named(letter: str) -> list[str]:
         names = [f"{letter}{n}@{domain}" for n in "123" for domain in domains]
@@ -101,7 +101,7 @@ def rows_of(*definitions: Definition) -> dict[str, dict[str, Any]]:
 
 
 def fill(api: Api, *definitions: Definition) -> None:
-    """Create exactly the objects in definitions, without the client under test."""
+    """Create exactly the objects in the definitions, without using the client under test."""
     api.clear()
     for name, row in sorted(rows_of(*definitions).items(), key=lambda item: "@" in item[0]):
         api.create(name, sorted(row.get("emails", ())), sorted(row.get("members", ())))
@@ -117,7 +117,7 @@ def _shortly(seconds: float) -> None:
 
 
 class Rig:
-    """A tenant behind two services with the same database, one of which fails."""
+    """A tenant behind two services with the same database. One of the services fails."""
 
     def __init__(self, calm: RunningService, faulty: RunningService) -> None:
         self.api = Api(calm.url, calm.token)
@@ -157,7 +157,7 @@ def rig(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 @pytest.mark.full
 @pytest.mark.parametrize("rig", SCHEDULES.values(), indirect=True, ids=SCHEDULES)
 def test_random_tenants_converge(rig: Rig, request: pytest.FixtureRequest) -> None:
-    """Runs with faults end in the declared state, and never change other objects."""
+    """Despite faults, runs end in the declared state and never change other objects."""
     for seed in range(TENANTS):
         rng = Random(f"{request.node.name}-{seed}")  # noqa: S311 - any tenant will do
         start = random_definition(rng, [HOME, AWAY])
@@ -167,7 +167,7 @@ def test_random_tenants_converge(rig: Rig, request: pytest.FixtureRequest) -> No
         unchanged = {name: row for name, row in before.items() if after.get(name) == row}
         for run in range(MAX_RUNS):
             try:
-                # The first runs allow few retries, so that later runs have changes left to make.
+                # The first runs allow few retries, so that later runs still have changes to make.
                 rig.run(wanted, faults=True, retries=min(run, 4))
             except INTERRUPTED as error:
                 assert_accounts(error)
@@ -181,7 +181,7 @@ def test_random_tenants_converge(rig: Rig, request: pytest.FixtureRequest) -> No
 
 
 def assert_accounts(error: errors.PostroomError) -> None:
-    """Assert that an incomplete run reports each object's outcome once."""
+    """Assert that an incomplete run reports the outcome of each object once."""
     if not isinstance(error, errors.Incomplete):
         return
     outcomes = [row["outcome"] for row in error.details["results"]]

@@ -15,7 +15,7 @@ from ansible_collections.postroom.email.tests.support.collection_playbooks impor
 from ansible_collections.postroom.email.tests.support.tenant import RecordedTenant
 
 PASSWORD = "correct-horse/battery#staple"
-#: Names with characters that are special in YAML, templates, shells or patterns.
+#: Names with characters that have a special meaning in YAML, templates, shells or patterns.
 ODD = ("null", "1e3", "~", "*a", "{{x}}", "#tag", "o'neil", "&a")
 
 
@@ -28,7 +28,7 @@ def assert_refused(runner: PlaybookRunner, playbook: str, variable: str, **given
 
 @pytest.mark.matrix
 def test_a_round_trip(runner: PlaybookRunner, tenant: RecordedTenant) -> None:
-    """An exported definition shows no drift, and converging it changes nothing."""
+    """An exported definition has no drift, and converging it changes nothing."""
     tenant.create("one.example", "xn--bcher-kva.example")
     tenant.create("ann@one.example", emails=["ann@one.example", *(f"{o}@one.example" for o in ODD)])
     tenant.create("all@one.example", members=["ann@one.example", "{{x}}@far.example"])
@@ -54,7 +54,7 @@ def test_a_round_trip(runner: PlaybookRunner, tenant: RecordedTenant) -> None:
 def test_an_export_overwrites_only_on_request(
     runner: PlaybookRunner, tenant: RecordedTenant
 ) -> None:
-    """An export replaces a file only if mail_overwrite is set."""
+    """An export overwrites an existing file only if mail_overwrite is set."""
     tenant.create("one.example", "two.example", "ann@two.example")
     runner.save("mine.yml", "mine")
     assert_refused(runner, "export", "mail_definition_file", mail_definition_file="")
@@ -86,7 +86,7 @@ def test_an_export_overwrites_only_on_request(
 def test_drift_is_reported_with_its_direction(
     runner: PlaybookRunner, tenant: RecordedTenant
 ) -> None:
-    """Drift fails the run and is written to the report file, except for ignored names."""
+    """Drift makes the run fail and is written to the report file, except for ignored names."""
     tenant.create("one.example", "old.example", "zoe@old.example", "bob@one.example")
     tenant.create("xn--bcher-kva.example", "eve@xn--bcher-kva.example")
     tenant.create("ann@one.example", emails=["ann@one.example", "hi@one.example", "ho@one.example"])
@@ -125,7 +125,7 @@ def test_drift_is_reported_with_its_direction(
 def test_converge_applies_only_the_reviewed_plan(
     runner: PlaybookRunner, tenant: RecordedTenant
 ) -> None:
-    """Converging refuses a plan that differs from the reviewed plan, or that purges too much."""
+    """`converge` refuses a plan that differs from the reviewed plan or that purges too much."""
     tenant.create("one.example", "bob@one.example")
     runner.save("tenant.yml", {"domains": ["one.example"], "mailboxes": ["ann@one.example"]})
     given: dict[str, object] = {
@@ -154,7 +154,7 @@ def test_converge_applies_only_the_reviewed_plan(
 def test_messages_name_the_variables_that_work(
     runner: PlaybookRunner, tenant: RecordedTenant
 ) -> None:
-    """Messages use the playbook's variable names, and warn of unknown or misspelled variables."""
+    """Messages use the names of the playbook's variables, and warn of unused or misspelled ones."""
     tenant.create("one.example", "bob@one.example")
     runner.save("tenant.yml", {"domains": ["one.example"]})
     given: dict[str, object] = {"mail_definition_files": "tenant.yml", "mail_purge": "mailbox"}
@@ -192,7 +192,7 @@ def test_purge_limits_of_converge(
     runner: PlaybookRunner,
     tenant: RecordedTenant,
 ) -> None:
-    """With an empty scope or a limit of 0, nothing is purged, and a blank answer sets no limit."""
+    """With an empty scope or a limit of 0, nothing is purged. A blank answer sets no limit."""
     tenant.create("one.example", "bob@one.example")
     runner.save("tenant.yml", {"domains": ["one.example"]})
     wanted = {"mail_definition_files": "tenant.yml", "mail_purge": ["mailbox"]}
@@ -257,7 +257,7 @@ def test_one_alias_comes_and_goes(runner: PlaybookRunner, tenant: RecordedTenant
 
 @pytest.mark.full
 def test_an_alias_moves_on_request(runner: PlaybookRunner, tenant: RecordedTenant) -> None:
-    """A mailbox's alias is moved to another mailbox only if mail_move is set."""
+    """An alias is moved from one mailbox to another only if mail_move is set."""
     tenant.create("one.example", "ann@one.example")
     tenant.create("bob@one.example", emails=["bob@one.example", "hi@one.example"])
     given = {"mail_alias": "hi@one.example", "mail_mailbox": "ann@one.example"}
@@ -270,7 +270,7 @@ def test_an_alias_moves_on_request(runner: PlaybookRunner, tenant: RecordedTenan
 
 
 def test_one_forwarder_comes_and_goes(runner: PlaybookRunner, tenant: RecordedTenant) -> None:
-    """A forwarder's members can be a list or text, and replace the current members by default."""
+    """A forwarder's members can be a list or text. By default, they replace the current members."""
     tenant.create("one.example", "ann@one.example")
     team = {"mail_forwarder": " all@one.example\n"}
     runner.play("forwarder", **team, mail_members=["ann@one.example", "x@far.example"])

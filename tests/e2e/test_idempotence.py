@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every module passes {create, modify, delete} x {check, real run} x {first, second run}."""
+"""Test every module with {create, modify, delete} x {check, real run} x {first, second run}."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def forwarder(name: str, *members: str, aliases: tuple[str, ...] = ()) -> dict[s
 LIVES = {
     "email_domain": [
         Operation({"name": "new.example"}, [domain("new.example")]),
-        # A domain itself can't be modified; only its contents can.
+        # A domain itself can't be modified, only its contents.
         Operation(
             {"name": "two.example", "state": "absent", "force": True},
             [mailbox(ANN, "info@one.example")],
@@ -183,7 +183,7 @@ def populated(tenant: RecordedTenant) -> RecordedTenant:
 
 
 def test_the_recorder_keeps_writes_back(tenant: RecordedTenant) -> None:
-    """A forbidden write fails the test and does not reach the service."""
+    """A forbidden write fails the test, and does not reach the service."""
     with pytest.raises(AssertionError, match="POST"), tenant.recorder.forbidding_writes():
         assert tenant.run("email_domain", name="one.example")["failed"] is True
     assert tenant.listing() == {}
@@ -199,7 +199,7 @@ def check(tenant: RecordedTenant, module: str, options: dict[str, Any]) -> dict[
 
 @pytest.mark.parametrize("module", LIVES)
 def test_twelve_steps(populated: RecordedTenant, module: str) -> None:
-    """Check mode predicts each operation, a real run performs it, and another changes nothing."""
+    """Check mode predicts each operation, a real run performs it, and a second changes nothing."""
     for operation in LIVES[module]:
         before = populated.listing()
         predicted = check(populated, module, operation.options)
@@ -224,7 +224,7 @@ SPELLINGS = [U_LABEL, "BÜCHER.Example", "XN--BCHER-KVA.EXAMPLE", "bu\u0308cher.
 
 
 def spelled(domain: str) -> list[tuple[str, dict[str, Any]]]:
-    """Return tasks that create an object of each kind, with the domain in the given spelling."""
+    """Return tasks that create an object of each kind, on the domain in the given spelling."""
     members = [f"Ann@{domain}", "X@exämple.example"]
     return [
         ("email_domain", {"name": domain}),

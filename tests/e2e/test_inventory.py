@@ -30,7 +30,8 @@ class Inventory:
         self.folder = folder
         self.file = folder / "email_domains.yml"
         self.env = environment(folder, POSTROOM_API_URL=tenant.url, POSTROOM_API_TOKEN=tenant.token)
-        # An invalid file causes an error instead of an empty inventory with a warning.
+        # With this setting, an invalid file is an error instead of an empty inventory with a
+        # warning.
         self.env["ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED"] = "true"
 
     def save(self, **options: Any) -> None:
@@ -39,7 +40,7 @@ class Inventory:
         self.file.write_text(yaml.safe_dump(data), "utf-8")
 
     def ask(self, *arguments: str, program: str = "inventory") -> Run:
-        """Run ansible-inventory, or another Ansible program, with the inventory."""
+        """Run ansible-inventory, or another Ansible program, on the inventory."""
         command = [sys.executable, "-m", "ansible", program, "-i", str(self.file), *arguments]
         return run(command, self.env, self.folder)
 
@@ -68,7 +69,7 @@ def inventory(tmp_path: Path, tenant: RecordedTenant) -> Inventory:
 
 @pytest.mark.matrix
 def test_domains_are_hosts(inventory: Inventory, tenant: RecordedTenant) -> None:
-    """Each domain is a host with variables, which determine its groups."""
+    """Each domain is a host, whose variables determine its groups."""
     inventory.save(
         strict=True,
         compose={"dns_domains": "[email_domain]"},
@@ -122,7 +123,7 @@ def test_the_token_of_the_file_takes_precedence(
 
 @pytest.mark.full
 def test_cached_domains_are_not_read_again(inventory: Inventory, tenant: RecordedTenant) -> None:
-    """Cached domains are reused unless the options, the token or the cache have changed."""
+    """Cached domains are reused until the options, the token or the cache change."""
     inventory.save(**CACHED)
     assert inventory.hosts() == ["one.example", "two.example"]
     assert len(tenant.recorder.take()) == 1

@@ -28,7 +28,7 @@ PASSWORD = "{{ 7 * 7 }}'\"\\#: canary-HOTEL-4471"
 MORE = ["canary-JULIET: 'with', \"all\"\\n", "canary-KILO-second-one"]
 STRAY = "stray-secret-LIMA-9083"
 NOT_TODAY = problem(422, "Not today.")
-#: Values in the format of survey answers.
+#: Values in the format that a survey's answers have.
 NEW: dict[str, Any] = {
     "mail_mailbox": " Dan@Bücher.example\n",
     "mail_aliases": "new@bücher.example\r\nNewer@bücher.example,\n",
@@ -52,7 +52,7 @@ def office(tenant: RecordedTenant) -> RecordedTenant:
 
 
 def assert_handed_over(there: dict[str, Shape]) -> None:
-    """Assert that the colleague has the aliases and memberships, and nothing else has changed."""
+    """Assert that the colleague has the aliases and memberships, and that nothing else changed."""
     assert there[BOB]["emails"] >= {BOB, HI, HO}
     assert there[TEAM]["members"] == {"x@far.example"}
     assert there[SOLO]["members"] == there[BOTH]["members"] == {BOB}
@@ -62,7 +62,7 @@ def assert_handed_over(there: dict[str, Shape]) -> None:
 def test_onboarding(
     runner: PlaybookRunner, office: RecordedTenant, service: RunningService
 ) -> None:
-    """A new mailbox gets its password, aliases and memberships, and check mode writes nothing."""
+    """A new mailbox gets its password, aliases and memberships. Check mode writes nothing."""
     runner.save("passwords.yml", {"DAN@bücher.example": PASSWORD})
     given = {**NEW, "mail_passwords_file": "passwords.yml"}
     with office.recorder.forbidding_writes():
@@ -88,7 +88,7 @@ def test_onboarding_again_keeps_the_password(
     done = runner.play("onboard_mailbox", **given)
     assert (done.status, done.recap.changed) == (2, 1), done.output
     assert "status 422" in output_text(done)
-    # A survey's answer takes precedence over the map of passwords.
+    # The answer in a survey takes precedence over the map of passwords.
     assert opens(service, DAN, "12345678")
     done = runner.play("onboard_mailbox", **{**given, "vault_mail_password": None})
     assert (done.status, done.recap.changed) == (0, 1), done.output
@@ -141,7 +141,7 @@ def test_wrong_answers_change_nothing(
 def test_offboarding(
     runner: PlaybookRunner, office: RecordedTenant, service: RunningService
 ) -> None:
-    """Offboarding sets a random password and gives aliases and memberships to a colleague."""
+    """Offboarding sets a random password and transfers aliases and memberships to a colleague."""
     with office.recorder.forbidding_writes():
         done = runner.play("offboard_mailbox", "--check", "--diff", **LEAVING)
     assert (done.status, done.recap.changed) == (0, 3), done.output
@@ -155,7 +155,7 @@ def test_offboarding(
 
 @pytest.mark.full
 def test_offboarding_with_deletion(runner: PlaybookRunner, office: RecordedTenant) -> None:
-    """Offboarding with deletion also gives the primary address to the colleague."""
+    """Offboarding with deletion also transfers the primary address to the colleague."""
     assert runner.play("offboard_mailbox", **LEAVING).status == 0
     done = runner.play("offboard_mailbox", **LEAVING)
     assert (done.status, done.recap.changed) == (0, 1), done.output
@@ -176,7 +176,7 @@ def test_offboarding_with_deletion(runner: PlaybookRunner, office: RecordedTenan
 def test_offboarding_continues_after_failures(
     runner: PlaybookRunner, office: RecordedTenant, service: RunningService
 ) -> None:
-    """A failed offboarding reports what was done, and the next run continues from there."""
+    """A failed offboarding reports what it has changed, and the next run continues from there."""
     sent: list[str] = []
 
     def refuse_password(request: Request) -> Reply:
@@ -190,7 +190,7 @@ def test_offboarding_continues_after_failures(
     assert [len(password) for password in sent] == [64]
     (runner.folder / "output").write_text(done.output)
     assert leaks(sent, [runner.folder]) == []
-    # The second alias is removed from one mailbox, refused by the other, and then restored.
+    # The second alias is removed from its mailbox, refused by the colleague's, and then restored.
     office.recorder.spoil(NOT_TODAY, part="PATCH /api/principal/bob", skip=1)
     done = runner.play("offboard_mailbox", **GOING)
     assert "has a new password" in output_text(done)
@@ -209,7 +209,7 @@ def test_offboarding_continues_after_failures(
 
 @pytest.mark.full
 def test_unknown_outcomes_of_offboarding(runner: PlaybookRunner, office: RecordedTenant) -> None:
-    """If the response to a write is lost, the message says that the outcome is uncertain."""
+    """If the response to a write is lost, the message reports that the outcome is unknown."""
     office.recorder.spoil(problem(500), part="PATCH /api/principal/ann", after=True)
     done = runner.play("offboard_mailbox", **GOING)
     assert done.status == 2, done.output
@@ -271,7 +271,7 @@ def test_rotation(runner: PlaybookRunner, office: RecordedTenant, service: Runni
 def test_rotation_in_part(
     runner: PlaybookRunner, office: RecordedTenant, service: RunningService
 ) -> None:
-    """If some passwords can't be set, the message lists the mailboxes that have a new password."""
+    """If some passwords can't be set, the message lists the mailboxes with a new password."""
     refusal = problem(422, f"It may not be {STRAY}.")
     office.recorder.spoil(refusal, part="PATCH /api/principal/bob")
     given: dict[str, Any] = {"vault_mail_passwords": {ANN: STRAY, BOB: STRAY, CAT: STRAY}}
@@ -284,7 +284,7 @@ def test_rotation_in_part(
     chosen = {**given, "mail_mailboxes": "BOB@bücher.example\n"}
     changed = [runner.play("rotate_passwords", **chosen).recap.changed for _ in range(2)]
     assert changed == [1, 1]
-    # Ansible hides a one-letter password even within names, so the message can't list names.
+    # Ansible masks a one-letter password even within names, so the message can't list names.
     office.recorder.spoil(refusal, part="PATCH /api/principal/bob")
     done = runner.play("rotate_passwords", vault_mail_passwords={ANN: "n", BOB: STRAY})
     assert "it is not known which ones" in output_text(done)

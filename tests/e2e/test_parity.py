@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A task that runs in Ansible's worker has the same result and output as its module."""
+"""Tasks that run in Ansible's worker have the same results and output as their modules."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def encrypted(text: str, folder: Path) -> str:
 def stage(
     tenant: RecordedTenant, bulk: RunningService, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ParityProject]:
-    """Provide a stage with everything that the playbooks require."""
+    """Provide a project with everything that the playbooks require."""
     folder = tmp_path_factory.mktemp("parity")
     (folder / "vault").write_text("key to the vault", "utf-8")
     vaulted = encrypted("vaulted-ECHO-4417", folder)
@@ -124,7 +124,7 @@ def stage(
 
 @pytest.fixture(scope="module")
 def both(stage: ParityProject, tmp_path_factory: pytest.TempPathFactory) -> Both:
-    """Run the playbook in Ansible's worker and with modules."""
+    """Run the playbook in Ansible's worker and as modules."""
     vault = tmp_path_factory.getbasetemp() / "vault"
     vault.write_text("key to the vault", "utf-8")
     return stage.both(PLAYBOOKS / "parity.yml", "--vault-password-file", str(vault))
@@ -133,10 +133,10 @@ def both(stage: ParityProject, tmp_path_factory: pytest.TempPathFactory) -> Both
 @pytest.mark.full
 @pytest.mark.matrix
 def test_results_are_the_same(both: Both) -> None:
-    """The results of each task, and the output at -vvv, don't depend on how the task is run."""
+    """The results and the output at -vvv don't depend on how the tasks are run."""
     here, modules = both
     ours = [task for task in tasks_of("parity.yml") if task != "Show the braces"]
-    # This ensures that a module is not compared with itself.
+    # This ensures that the test does not compare modules with themselves.
     assert list(here.routes) == list(modules.routes) == ours
     for task in ours:
         assert all(route.startswith("in process ") for route in here.routes[task])
@@ -175,7 +175,7 @@ def as_modules(stage: ParityProject) -> Both:
     ],
 )
 def test_a_module_process_where_one_is_needed(task: str, reason: str, as_modules: Both) -> None:
-    """The output at -vvv says why a task needs a module process, and the result is the same."""
+    """The output at -vvv states why a task needs a module process, and the result is the same."""
     here, modules = as_modules
     assert [route.startswith(f"as a module: {reason}") for route in here.routes[task]] == [True]
     assert set(modules.routes[task]) == {SWITCHED_OFF}
@@ -190,7 +190,7 @@ def test_a_task_that_runs_out_of_time(stage: ParityProject, bulk: RunningService
     here, modules = stage.both(PLAYBOOKS / "parity_cut_short.yml")
     assert all(route.startswith("in process ") for them in here.routes.values() for route in them)
     for task in tasks_of("parity_cut_short.yml"):
-        # The exact place at which the task was stopped differs between runs.
+        # The exact point at which the task was stopped differs between runs.
         place = ("frame", "exception")
         assert without(here.results[task], *place) == without(modules.results[task], *place)
     cut, whole = here.results["Run out of time in a loop"][-1]["results"]
@@ -205,7 +205,7 @@ def test_a_task_that_runs_out_of_time(stage: ParityProject, bulk: RunningService
 
 @pytest.mark.full
 def test_without_httpx(stage: ParityProject, tmp_path: Path) -> None:
-    """If Ansible's own Python lacks httpx, the module fails with Ansible's message."""
+    """If Ansible's own Python lacks httpx, the module fails with Ansible's usual message."""
     (tmp_path / "httpx.py").write_text("raise ImportError('not here')", "utf-8")
     access = {"POSTROOM_API_URL": "http://127.0.0.1:9", "POSTROOM_API_TOKEN": "of-no-use"}
     way = stage.run(PLAYBOOKS / "environment.yml", PYTHONPATH=str(tmp_path), **access)

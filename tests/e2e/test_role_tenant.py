@@ -101,7 +101,7 @@ def test_the_example_of_the_readme(runner: RoleRunner, tenant: RecordedTenant) -
     assert "ann@one.example" in page
     assert runner.result["plan_digest"] == reviewed
     assert runner.result["report"] == str(report)
-    # The report is changed to look an hour old, so that its time certainly differs.
+    # Make the report look an hour old, so that its time certainly changes.
     report.write_text(TIME.sub("<time>an hour ago</time>", page), "utf-8")
     with tenant.recorder.forbidding_writes():
         done = runner.run(play["tasks"])
@@ -116,7 +116,7 @@ def test_the_example_of_the_readme(runner: RoleRunner, tenant: RecordedTenant) -
 @pytest.mark.full
 @pytest.mark.matrix
 def test_no_password_shows(runner: RoleRunner, service: RunningService) -> None:
-    """Passwords from a vault are set, and no valid or malformed password is shown at -vvvv."""
+    """Passwords from a vault are set, and no password, valid or malformed, is shown at -vvvv."""
     (runner.folder / "key").write_text("the key of the vault")
     (runner.folder / "word").write_text(PASSWORD)
     runner.encrypt("word", "key")
@@ -138,7 +138,7 @@ def test_no_password_shows(runner: RoleRunner, service: RunningService) -> None:
 
 @pytest.mark.full
 def test_the_result(runner: RoleRunner, tenant: RecordedTenant) -> None:
-    """The result has the README's keys, and the records of domains that are declared present."""
+    """The result has the keys in the README, and the records of the domains declared present."""
     tenant.create("gone.example", "more.example", "eve@more.example")
     given = {"tenant_definition_files": ["tenant.yml"], "tenant_dns_provider": "none"}
     done = runner.use(**given, tenant_passwords=PASSWORDS)
@@ -160,7 +160,7 @@ def test_the_result(runner: RoleRunner, tenant: RecordedTenant) -> None:
     done = runner.use(**given, tenant_report_file=None)
     assert (done.status, done.recap.changed) == (0, 0), done.output
     assert runner.result["dns"] == {}
-    # If only the report is written, the fact contains no results of an earlier use of the role.
+    # If only the report is written, the fact has no results from an earlier use of the role.
     role = {"name": "postroom.email.tenant"}
     tasks = [
         {"ansible.builtin.include_role": {**role, **u}} for u in ({}, {"tasks_from": "report"})

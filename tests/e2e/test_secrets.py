@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""No password or token appears in output, events, logs, temporary files or databases."""
+"""Output, events, logs, temporary files and databases never contain a password or token."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ansible_collections.postroom.email.tests.e2e.secrets_project import PASSWOR
 from ansible_collections.postroom.email.tests.support.secrets import leaks
 from ansible_collections.postroom.email.tests.support.service import running_service
 
-#: A secret that no option contains, so that only the code that reports errors can hide it.
+#: A secret that no option contains, so only the code that reports errors can hide it.
 STRAY = "stray-secret-FOXTROT-6612"
 FAULTS = (
     "rate429=0.05,retry_after=0,error_before=0.05,error_after=0.08,reset_before=0.05,"
@@ -29,7 +29,7 @@ DEFINITION = {
     "forwarders": [{"name": "team@two.example", "members": ["ann@one.example"]}],
 }
 ENTRY = "mailboxes:\n  - name: ann@one.example\n"
-#: Files with a misplaced password, each with its file extension.
+#: Files with a password in the wrong place, each with its file extension.
 MISTAKES = [
     ("yml", f"{ENTRY}    passwords: [{STRAY}, {STRAY}]\n"),
     ("yml", f"passwords:\n  ann@one.example: {STRAY}\n"),
@@ -45,8 +45,8 @@ MISTAKES = [
 
 @pytest.fixture
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecretsProject]:
-    """Run a service that often fails, and one that the playbook kills."""
-    # The directory's path is short, because Ansible creates Unix sockets in it.
+    """Run two services: one that often fails, and one that the playbook kills."""
+    # The directory has a short path, because Ansible creates Unix sockets in it.
     folder = tmp_path_factory.mktemp("stage")
     definition = folder / "tenant.yml"
     definition.write_text(yaml.safe_dump(DEFINITION), "utf-8")
@@ -75,7 +75,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecretsProject]:
     ],
 )
 def test_no_secret_shows(playbook: str, in_process: str, stage: SecretsProject) -> None:
-    """No secret is found after tasks fail in many ways at -vvvv and a service is killed."""
+    """No secret is exposed after tasks fail in many ways at -vvvv and a service is killed."""
     played = stage.play(playbook, POSTROOM_IN_PROCESS=in_process)
     assert (played.status, played.recap.failed) == (0, 0), played.output
     way = " runs in process " if in_process == "1" else " POSTROOM_IN_PROCESS is off"
@@ -92,5 +92,5 @@ def test_a_leak_would_be_found(stage: SecretsProject) -> None:
     stage.play("leak.yml")
     for place in (stage.output, stage.events, stage.log):
         assert leaks(PASSWORDS["bob@one.example"], [place]), place
-    # A loop label only hides an item on the screen.
+    # A loop label hides an item only on the screen.
     assert leaks(PASSWORDS["ann@one.example"], [stage.events])

@@ -15,7 +15,7 @@ from ansible_collections.postroom.email.tests.support.tenant import Api, Recorde
 MODULE = "email_tenant"
 ANN, BOB, TEAM = "ann@one.example", "bob@one.example", "team@one.example"
 CAT, ALL = "cat@two.example", "all@two.example"
-#: A domain, a mailbox and a forwarder, declared with fewer aliases than they have.
+#: A domain, a mailbox and a forwarder, declared with fewer aliases than they actually have.
 DECLARED: dict[str, Any] = {
     "domains": ["one.example", "two.example"],
     "mailboxes": [{"name": ANN, "aliases": ["info@one.example"]}],
@@ -50,7 +50,7 @@ def everything(tenant: RecordedTenant) -> set[str]:
 
 
 def lost(tenant: RecordedTenant, **options: Any) -> set[str]:
-    """Run a task that must succeed as check mode predicts, and return the deleted names."""
+    """Run a task that must succeed and match check mode's prediction. Return the deleted names."""
     before = everything(tenant)
     predicted = tenant.run(MODULE, check=True, **{**DECLARED, **options})
     result = tenant.run(MODULE, **{**DECLARED, **options})
@@ -76,7 +76,7 @@ def test_nothing_is_purged_by_default(populated: RecordedTenant) -> None:
     ("kind", "held"), [("alias", 5), ("mailbox", 3), ("forwarder", 2), ("domain", 3)]
 )
 def test_a_purge_never_exceeds_its_limits(populated: RecordedTenant, kind: str, held: int) -> None:
-    """A run that would purge more than a limit is refused, and check mode warns."""
+    """A run that would purge more than a limit allows is refused. In check mode, it warns."""
     count = len(UNDECLARED[kind])
     share = 100 * count / held
     given: dict[str, Any] = {**DECLARED, "purge": [kind], "max_deletions": count}

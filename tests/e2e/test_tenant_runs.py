@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Long runs of `email_tenant` in ansible-playbook that are killed or print their progress."""
+"""Long `email_tenant` runs in ansible-playbook that are killed or that print their progress."""
 
 from __future__ import annotations
 
@@ -74,9 +74,9 @@ class Play:
 
 
 def kill(process: subprocess.Popen[bytes], *, workers: bool) -> None:
-    """Kill a run, with or without the workers that it has forked."""
+    """Kill a run, with or without the worker processes that it has forked."""
     for pid in [process.pid, *(descendants(process.pid) if workers else ())]:
-        # A worker may have ended in the meantime.
+        # A worker may have ended by now.
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     process.wait()
@@ -106,7 +106,7 @@ def slow(service: RunningService, tmp_path: Path) -> Iterator[RunningService]:
 
 @pytest.fixture
 def play(tenant: RecordedTenant, slow: RunningService, tmp_path: Path) -> Play:
-    """Provide a play that creates, changes, moves and deletes objects, and leaves one alone."""
+    """Provide a play that creates, changes, moves and deletes objects, and leaves one unchanged."""
     tenant.create("still.example", "still@still.example", HOME, *OLD[1:])
     tenant.create(OLD[0], emails=[OLD[0], f"wanders@{HOME}"])
     boxes: list[Any] = [
@@ -121,7 +121,7 @@ def play(tenant: RecordedTenant, slow: RunningService, tmp_path: Path) -> Play:
 
 
 def assert_finished(play: Play, tenant: RecordedTenant) -> None:
-    """Assert that the tenant is as declared, and that another run changes nothing."""
+    """Assert that the tenant is as declared and that another run changes nothing."""
     wanted: dict[str, set[str]] = {name: set() for name in ("still.example", HOME, AWAY)}
     names = ["still@still.example", f"team@{HOME}", *OLD[10:15]]
     wanted |= {name: {name} for name in names}
@@ -158,7 +158,7 @@ def test_a_killed_run_is_finished_by_the_next(play: Play, tenant: RecordedTenant
 
 @pytest.mark.full
 def test_a_worker_that_outlives_its_parent_stops(play: Play, tenant: RecordedTenant) -> None:
-    """If only the parent process is killed, the worker stops before it has finished."""
+    """If only the parent process is killed, the worker stops before finishing its work."""
     process = started_until(play, tenant, 40)
     workers = list(descendants(process.pid))
     kill(process, workers=False)
@@ -170,7 +170,7 @@ def test_a_worker_that_outlives_its_parent_stops(play: Play, tenant: RecordedTen
 
 
 def on_terminal(play: Play) -> str:
-    """Run a play on its own terminal, and return the output."""
+    """Run a play in its own terminal, and return the output."""
     ours, theirs = pty.openpty()
     settings = play.environment(TERM="xterm", COLUMNS="100")
     with subprocess.Popen(
@@ -178,7 +178,7 @@ def on_terminal(play: Play) -> str:
     ) as process:
         os.close(theirs)
         written = b""
-        # Linux raises an error when the other end is closed.
+        # On Linux, reading raises an error once the other end is closed.
         with suppress(OSError):
             while part := os.read(ours, 65536):
                 written += part
@@ -190,7 +190,7 @@ def on_terminal(play: Play) -> str:
 @pytest.mark.full
 @pytest.mark.matrix
 def test_progress(tenant: RecordedTenant, service: RunningService, tmp_path: Path) -> None:
-    """A terminal shows one line that is rewritten, and a log contains separate lines."""
+    """In a terminal, progress is one line that is rewritten. In a log, it is separate lines."""
     with running_service(
         tmp_path / "slow", faults="latency=200ms,methods=POST", database=service.database
     ) as slow:

@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 
 _LONGEST_HANG = 30.0
 UPSTREAM_SECONDS = 60.0
-#: Headers that concern the connection, not the message.
+#: Headers that belong to the connection, not to the message.
 _HOP_BY_HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length", "host"})
 
 

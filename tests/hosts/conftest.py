@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A mail host with two tenants, shared by all tests.
+"""A mail host with two tenants, which all tests share.
 
 Some tests also run on another Debian release.
 """
@@ -54,7 +54,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def built(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, wheel: Path
 ) -> Iterator[MailHost]:
-    """Provide a host, or a group of nodes, to which the role was applied once."""
+    """Provide a host, or a group of nodes, to which the role has been applied once."""
     releases: list[str] = request.param.split("+")
     with mail_host.boot(tmp_path_factory.mktemp("host"), wheel, *releases) as made:
         checked = made.play(PLAY, "--check")

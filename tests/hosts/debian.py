@@ -84,7 +84,7 @@ class Host(Running):
 
     @property
     def leader(self) -> int:
-        """The process ID of the host's first process on this machine, or 0 before it starts."""
+        """The PID of the host's first process as seen on this machine, or 0 before it starts."""
         children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text("utf-8").split()
         return int(children[0]) if children else 0
 
@@ -125,7 +125,7 @@ class Host(Running):
 
 @contextlib.contextmanager
 def network(*addresses: str) -> Iterator[None]:
-    """Move this thread to a new network with these addresses, to which hosts connect."""
+    """Move this thread to a new network with these addresses. Hosts connect to this network."""
     libc = ctypes.CDLL(None, use_errno=True)
     before = os.open("/proc/self/ns/net", os.O_RDONLY)
     if libc.unshare(_CLONE_NEWNET):
@@ -162,12 +162,12 @@ def image(release: str, *packages: str) -> Path:
     new.parent.mkdir(parents=True, exist_ok=True)
     base = ",".join(BASE_PACKAGES)
     _call("debootstrap", "--variant=minbase", f"--include={base}", release, str(new), MIRROR)
-    # Only download the packages to apt's cache. The role installs them from there.
+    # Only download the packages into apt's cache, from which the role installs them.
     _call(
         "chroot", str(new), *("apt-get", "install", "-qq", "--yes"), *("--download-only", *debian)
     )
     _download_wheels(new / WHEELS.lstrip("/"), RELEASES[release], requirements)
-    # systemd takes the host name from this file, and debootstrap copied this machine's name.
+    # systemd takes the host name from this file. debootstrap copied this machine's name into it.
     (new / "etc/hostname").unlink()
     new.rename(place)
     return place
@@ -189,7 +189,7 @@ def _requirements() -> list[str]:
 
 def _download_wheels(folder: Path, python: str, requirements: Sequence[str]) -> None:
     pip = (sys.executable, "-m", "pip", "--quiet")
-    # PyPI has no wheel of dkimpy, and pip can't build a wheel for another Python version.
+    # PyPI has no wheel for dkimpy, and pip can't build wheels for another Python version.
     [dkimpy] = [each for each in requirements if each.startswith("dkimpy")]
     _call(*pip, "wheel", "--no-deps", f"--wheel-dir={folder}", dkimpy)
     options = ("--only-binary=:all:", f"--python-version={python}", f"--find-links={folder}")

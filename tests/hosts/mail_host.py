@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Mail hosts built with the role, their DNS, another mail service, and two tenants."""
+"""Mail hosts built with the role, with DNS, another mail service and two tenants."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class MailHost:
         self.one = self.two = Api("http://unset", "")
 
     def on(self, node: str) -> MailHost:
-        """Return the same mail service, with clients that connect to this node."""
+        """Return the same mail service, but with clients that connect to this node."""
         made = copy.copy(self)
         made.host = self.hosts[node]
         made.mail = MailClient(PORTS, self.folder, made.host.address)
@@ -165,7 +165,7 @@ class MailHost:
         return self.playbook(self.folder / "play.yml", *options, **variables)
 
     def playbook(self, path: Path, *options: str, **variables: Any) -> playbooks.Run:
-        """Run a playbook on the hosts, with the highest verbosity and with diffs."""
+        """Run a playbook on the hosts at the highest verbosity and with diffs."""
         connections = {
             name: {
                 "ansible_connection": "community.docker.nsenter",
@@ -218,7 +218,7 @@ class MailHost:
         return self.api_of(token.strip())
 
     def api_of(self, token: str) -> Api:
-        """Return API access for the tenant of a token."""
+        """Return API access for the tenant that owns a token."""
         return Api(f"http://{self.host.address}:{API_PORT}", token)
 
     def add_domain(self, api: Api, name: str) -> None:
@@ -243,7 +243,7 @@ class MailHost:
         return (api or self.one).mailbox(unused(domain), *aliases, secrets=[SECRET])
 
     def reply_to(self, recipient: str, sender: str = PARTNER) -> str:
-        """Return the host's reply to a RCPT command from another mail service."""
+        """Return the host's reply to a RCPT command sent by another mail service."""
         with self.mail.mx() as client:
             client.ehlo()
             client.mail(sender)
@@ -251,7 +251,7 @@ class MailHost:
         return f"{code} {text.decode()}"
 
     def mapped(self, address: str) -> list[str]:
-        """Return an address's mailbox in each host's Postfix maps, or an empty string."""
+        """Return the mailbox for an address in each host's Postfix maps, or an empty string."""
         find = ("postmap", "-q", address, f"lmdb:{MAPS}/mailboxes")
         return [host.attempt(*find).stdout.strip() for host in self.hosts.values()]
 
@@ -265,7 +265,7 @@ class MailHost:
             client.send_message(message(sender, to, subject), sender, [to])
 
     def wait_for_mail(self, name: str, subject: str = "hello", count: int = 1) -> list[bytes]:
-        """Wait until a mailbox has messages with a subject, and return them."""
+        """Wait until a mailbox has messages with the given subject, and return them."""
 
         def found() -> list[bytes] | None:
             mail = [one for one in self.mail.inbox(name, SECRET) if one["Subject"] == subject]
@@ -380,6 +380,6 @@ def wait_for(find: Callable[[], T | None], seconds: float = WAIT_SECONDS) -> T:
     deadline = time.monotonic() + seconds
     while not (found := find()):
         if time.monotonic() > deadline:
-            raise AssertionError("it didn't happen in time")
+            raise AssertionError("the condition was not met in time")
         time.sleep(0.1)
     return found

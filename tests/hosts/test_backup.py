@@ -34,7 +34,7 @@ MAIL, STATE, TEMPORARY = "/var/lib/postroom-mail", "/var/lib/postroom", "/var/tm
 
 @dataclass(frozen=True)
 class Saved:
-    """A backup, and the state of the host when it was taken.
+    """A backup, and the host's state when it was taken.
 
     :param name: a mailbox with the messages "read" (flagged, in INBOX) and "filed" (in Archive)
     :param bounce: an SRS address of PARTNER
@@ -121,7 +121,7 @@ def restored(
 
 
 def test_backup(saved: Saved) -> None:
-    """Only the owner can read a backup, and its creation reveals no secret."""
+    """Only the owner can read a backup, and creating it reveals no secret."""
     assert sorted(file.name for file in saved.folder.iterdir()) == sorted(FILES)
     assert saved.folder.stat().st_mode & 0o777 == 0o700
     assert {file.stat().st_mode & 0o777 for file in saved.folder.iterdir()} == {0o600}
@@ -146,7 +146,7 @@ def test_check_mode_makes_no_backup(host: MailHost, tmp_path: Path) -> None:
 
 
 def test_nothing_is_left_on_the_hosts(host: MailHost, restored: MailHost) -> None:
-    """A backup and a restore leave no temporary files or databases behind."""
+    """Backing up and restoring leave no temporary files or databases behind."""
     for each in (host, restored):
         assert each.host.run("find", TEMPORARY, "-name", "postroom-*") == ""
         assert each.host.run("find", MAIL, "-maxdepth", "1", "-name", ".re*") == ""
@@ -154,7 +154,7 @@ def test_nothing_is_left_on_the_hosts(host: MailHost, restored: MailHost) -> Non
 
 
 def test_restored_mail(restored: MailHost, saved: Saved) -> None:
-    """Messages, flags, keywords and folders are restored, and the password still works."""
+    """Messages, flags, keywords and folders are restored, and passwords still work."""
     session = restored.mail.imap(saved.name, SECRET)
     for folder, subject in (("INBOX", "read"), ("Archive", "filed")):
         assert session.select(folder) == ("OK", [b"1"])
@@ -178,7 +178,7 @@ def test_restored_service(restored: MailHost, saved: Saved) -> None:
 
 
 def test_restored_rights(host: MailHost, restored: MailHost) -> None:
-    """Restored files and database roles have the same owners, modes and rights as before."""
+    """Restored files and database roles have the same owners, modes and permissions as before."""
     for command in (
         ["find", STATE, "-printf", "%P %u %g %m\n"],
         ["find", MAIL, "-maxdepth", "1", "-type", "d", "-name", "?" * 32, "-printf", "%u %g %m\n"],
@@ -192,7 +192,7 @@ def test_restored_rights(host: MailHost, restored: MailHost) -> None:
 
 
 def test_quota(restored: MailHost) -> None:
-    """Mail that exceeds a mailbox's quota is returned. Other recipients still get the mail."""
+    """Mail that exceeds a mailbox's quota is returned, but other recipients still get it."""
     sender, full, other = restored.mailbox(), restored.mailbox(), restored.mailbox()
     for subject, recipients in (("fits", [full]), ("too much", [full, other])):
         large = message(sender, full, subject)
@@ -209,7 +209,7 @@ def test_quota(restored: MailHost) -> None:
 
 
 def test_restore_refuses_to_replace(restored: MailHost, saved: Saved) -> None:
-    """The data of a host with mailboxes is replaced only if the user allows it."""
+    """The data of a host with mailboxes is replaced only if this is explicitly allowed."""
     new = restored.mailbox()
     run = restore(restored, saved.folder)
     assert run.status == 2
@@ -284,7 +284,7 @@ def test_replace(restored: MailHost, saved: Saved) -> None:
 def _validity(host: MailHost, name: str) -> int:
     """Return an inbox's UIDVALIDITY.
 
-    When this value changes, mail clients discard their cached messages.
+    If this value changes, mail clients discard their cached messages.
     """
     session = host.mail.imap(name, SECRET)
     session.select()

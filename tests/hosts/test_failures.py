@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""While a part of the host is down, no mail is lost or permanently refused."""
+"""While part of the host is down, no mail is lost or permanently refused."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ def test_database_stopped(host: MailHost) -> None:
 
     wait_for(arrived, 180)
     wait_for(lambda: _has_api(host))
-    # Restart Postfix, because other tests may use a process that doesn't retry the database yet.
+    # Restart Postfix, because other tests may use a process that hasn't retried the database yet.
     host.host.run("systemctl", "restart", "postfix")
 
 
 def test_daemon_stopped(host: MailHost) -> None:
-    """While the daemon is down, submission gets a temporary error, so no mail leaves unsigned."""
+    """While the daemon is down, submission gets a temporary error, so no mail is sent unsigned."""
     name = host.mailbox()
     with stopped(host, DAEMON), pytest.raises(smtplib.SMTPResponseException) as refused:
         host.send(name, PARTNER)
@@ -85,7 +85,7 @@ def test_daemon_stopped(host: MailHost) -> None:
 
 
 def test_daemon_killed(host: MailHost) -> None:
-    """Postfix's maps are emptied if the daemon is killed, and refilled after it restarts."""
+    """If the daemon is killed, Postfix's maps are emptied. They are refilled after it restarts."""
     name, alias = host.mailbox(), unused()
     other = host.mailbox(alias)
     host.wait_until_mapped(alias, other)
@@ -102,7 +102,7 @@ def test_daemon_killed(host: MailHost) -> None:
 
 
 def test_daemon_stuck(host: MailHost) -> None:
-    """A stuck daemon is restarted, and the maps are updated."""
+    """A daemon that hangs is restarted, and the maps are updated."""
     name, alias = host.mailbox(), unused()
     host.one.patch(name, emails=[name, alias])
     host.wait_until_mapped(alias, name)
@@ -116,7 +116,7 @@ def test_daemon_stuck(host: MailHost) -> None:
 
 @pytest.mark.parametrize("unit", ["postfix", "dovecot"])
 def test_restart_mid_delivery(host: MailHost, unit: str) -> None:
-    """Accepted messages are delivered despite a restart.
+    """Accepted messages are delivered even after a restart in the middle of delivery.
 
     A message that was being stored may arrive twice, because the response was lost.
     """
@@ -139,7 +139,7 @@ def test_restart_mid_delivery(host: MailHost, unit: str) -> None:
 
 
 def _serves(host: MailHost, name: str) -> bool:
-    """Return whether the host accepts mail from outside and from the mailbox."""
+    """Return whether the host accepts mail both from outside and from the mailbox."""
     try:
         return host.reply_to(name)[:3] == "250" and host.mail.log_in(name, SECRET)[:3] == "235"
     except (OSError, smtplib.SMTPException):  # A daemon is still starting.

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Test that the files and commands in the mail host tutorial and guide work."""
+"""The files and commands in the mail host tutorial and guide work."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_first_domain(host: MailHost, tmp_path: Path) -> None:
 
 
 def follow(host: MailHost, api: Api, folder: Path) -> None:
-    """Save the guide's files, run its commands, and send a message."""
+    """Save the guide's files, run its commands and send a message."""
     token = str(api.http.headers["Authorization"]).removeprefix("Bearer ")
     places = {
         "http://127.0.0.1:8025": str(api.http.base_url).rstrip("/"),

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Changes made through the API affect delivery, and mail arrives once, unchanged and signed."""
+"""Changes through the API affect delivery, and mail arrives once, unchanged and signed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_each_secret_logs_in(host: MailHost) -> None:
 
 
 def test_login_needs_tls(host: MailHost) -> None:
-    """Submission offers logins only after STARTTLS, and port 25 never offers logins."""
+    """Submission offers a login only after STARTTLS, and port 25 never offers one."""
     for port in (587, 25):
         with smtplib.SMTP(host.host.address, port, "localhost") as client:
             client.ehlo()
@@ -50,7 +50,7 @@ def test_login_needs_tls(host: MailHost) -> None:
 
 
 def test_alias_added_moved_removed(host: MailHost) -> None:
-    """Mail follows an alias that is added, moved or removed, without a reload of Postfix."""
+    """Mail follows an alias that is added, moved or removed, without reloading Postfix."""
     alias, first, second = unused(), host.mailbox(), host.mailbox()
     assert host.reply_to(alias).startswith("550")
     host.one.patch(first, emails=[first, alias])
@@ -68,7 +68,7 @@ def test_alias_added_moved_removed(host: MailHost) -> None:
 
 
 def test_new_domain_after_refusals(host: MailHost) -> None:
-    """A Postfix process that refused a domain's mail accepts it once the domain is verified."""
+    """A Postfix process that refused a domain's mail accepts it after the domain is verified."""
     name = "late.example"
     address = f"postmaster@{name}"
     for _session in range(20):
@@ -79,7 +79,10 @@ def test_new_domain_after_refusals(host: MailHost) -> None:
 
 
 def test_mailbox_and_alias_get_one_copy(host: MailHost) -> None:
-    """A message to a mailbox and its alias is stored once, with the original envelope sender."""
+    """A message to a mailbox and its alias is stored once.
+
+    It keeps its original envelope sender.
+    """
     alias = unused()
     name = host.mailbox(alias)
     with host.mail.mx() as client:
@@ -89,7 +92,7 @@ def test_mailbox_and_alias_get_one_copy(host: MailHost) -> None:
 
 
 def test_forwarders(host: MailHost) -> None:
-    """A forwarder delivers once to mailboxes, other forwarders and other services."""
+    """A forwarder delivers one copy to each mailbox, other forwarder and other service."""
     inner, outer = unused(), unused()
     near, far = host.mailbox(), host.mailbox()
     host.one.forwarder(inner, [far, "inner@partner.example"])
@@ -108,7 +111,7 @@ def test_forwarders(host: MailHost) -> None:
 
 
 def test_replaced_secret(host: MailHost) -> None:
-    """After a secret is replaced, the old secret is refused and its sessions end."""
+    """After a secret is replaced, the old one is refused and its sessions end."""
     name = host.mailbox()
     reading, sending = host.mail.imap(name, SECRET), host.mail.submit(name, SECRET)
     host.one.patch(name, secrets=["replaced"])
@@ -121,7 +124,7 @@ def test_replaced_secret(host: MailHost) -> None:
 
 
 def test_mailbox_created_again_is_empty(host: MailHost) -> None:
-    """A deleted mailbox's mail is removed from the disk, so a new mailbox of that name is empty."""
+    """Deleting a mailbox removes its mail from disk, so a new mailbox of that name is empty."""
     name = host.mailbox()
     host.mail.receive(name)
     host.wait_for_mail(name)
@@ -149,7 +152,7 @@ def test_domain_with_its_mailboxes(host: MailHost) -> None:
 
 
 def test_unverified_domain(host: MailHost) -> None:
-    """Mailboxes on an unverified domain can log in, but can neither receive nor send mail."""
+    """Mailboxes of an unverified domain can log in, but can't receive or send mail."""
     host.one.domain("unverified.example")
     name = host.mailbox(domain="unverified.example")
     host.mail.imap(name, SECRET).logout()
@@ -200,7 +203,7 @@ def test_idle(host: MailHost) -> None:
 
 
 def test_client_headers_are_removed(host: MailHost) -> None:
-    """Received headers that a client adds are removed, because they reveal its location."""
+    """Received headers added by a client are removed, because they would reveal its location."""
     name, to = host.mailbox(), unused("partner.example")
     sent = message(name, to)
     sent["Received"] = "from laptop.home by nowhere"
@@ -210,7 +213,7 @@ def test_client_headers_are_removed(host: MailHost) -> None:
 
 
 def test_concurrent_messages(host: MailHost) -> None:
-    """200 messages, sent over 8 connections, arrive exactly once each."""
+    """Of 200 messages sent over 8 connections, each arrives exactly once."""
     name = host.mailbox()
     batches = [[f"m{number}" for number in range(start, 200, 8)] for start in range(8)]
 
@@ -227,7 +230,7 @@ def test_concurrent_messages(host: MailHost) -> None:
 
 
 def test_postmaster(host: MailHost) -> None:
-    """Mail to a domain's postmaster address goes to the operator if the address doesn't exist."""
+    """Mail to a nonexistent postmaster address of a domain goes to the operator."""
     operator = f"postmaster@{ONE}"
     host.one.mailbox(operator, secrets=[SECRET])
     host.mail.receive("postmaster@two.example", "for the operator")
@@ -235,7 +238,7 @@ def test_postmaster(host: MailHost) -> None:
 
 
 def _has_ended(session: imaplib.IMAP4_SSL) -> bool:
-    """Return whether the host has ended a session. If so, close the client's connection."""
+    """Return whether the host has ended a session. If it has, close the client's connection."""
     try:
         session.noop()
     except (imaplib.IMAP4.abort, OSError):

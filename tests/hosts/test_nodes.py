@@ -61,7 +61,7 @@ def test_drain(host: MailHost) -> None:
 
 
 def test_existing_mailboxes_stay_where_their_mail_is(host: MailHost) -> None:
-    """When a host becomes a node, its mailboxes stay where their mail is."""
+    """When an existing host becomes a node, its mailboxes stay where their mail is."""
     name = _mailbox_on(host, SECOND)
     host.mail.receive(name)
     host.wait_for_mail(name)
@@ -79,7 +79,7 @@ def test_existing_mailboxes_stay_where_their_mail_is(host: MailHost) -> None:
 
 @pytest.mark.parametrize("node", NODES)
 def test_either_node_serves_all_mailboxes(host: MailHost, node: str) -> None:
-    """Each node receives, submits and serves mail for the mailboxes on both nodes."""
+    """Each node receives, submits and serves mail for the mailboxes of both nodes."""
     names = [_mailbox_on(host, each) for each in NODES]
     there = host.on(node)
     for name in names:
@@ -93,7 +93,7 @@ def test_either_node_serves_all_mailboxes(host: MailHost, node: str) -> None:
 
 
 def test_bounce_to_the_other_node(host: MailHost) -> None:
-    """Each node accepts the SRS addresses that the other node generated."""
+    """Each node accepts the SRS addresses that the other one generated."""
     forwarder, member = unused(), unused("partner.example")
     host.one.forwarder(forwarder, [member])
     sender = unused("partner.example")
@@ -171,7 +171,7 @@ def test_refused_move(host: MailHost, variables: dict[str, object]) -> None:
 
 
 def test_failed_move(host: MailHost) -> None:
-    """If a move fails, the mailbox remains usable on its node, and other mailboxes still move."""
+    """If a move fails, the mailbox stays usable on its node. Other mailboxes are still moved."""
     names = [_mailbox_on(host, FIRST) for _number in range(2)]
     # The copy of the first mailbox can't be written.
     uid = host.hosts[FIRST].run("doveadm", "user", "-f", "home", names[0]).strip()
@@ -188,7 +188,7 @@ def test_failed_move(host: MailHost) -> None:
 
 
 def test_killed_move(host: MailHost) -> None:
-    """A killed move is cancelled, and the mailbox remains usable."""
+    """A move that is killed is cancelled, and the mailbox stays usable."""
     name = _mailbox_on(host, FIRST)
     done = host.hosts[FIRST].attempt("timeout", "2", "postroom-move-mailbox", name, SECOND)
     assert done.returncode == 124
@@ -198,7 +198,7 @@ def test_killed_move(host: MailHost) -> None:
 
 
 def test_move_by_hand_on_the_wrong_node(host: MailHost) -> None:
-    """The command refuses a move on the wrong node, whose copy of the mailbox is empty."""
+    """The command refuses to move from the wrong node, whose copy of the mailbox is empty."""
     name = _mailbox_on(host, SECOND)
     done = host.hosts[FIRST].attempt("postroom-move-mailbox", name, FIRST)
     assert done.returncode == 2
@@ -207,7 +207,7 @@ def test_move_by_hand_on_the_wrong_node(host: MailHost) -> None:
 
 @pytest.mark.parametrize("how", ["stopped", "unreachable"])
 def test_node_down(host: MailHost, how: str) -> None:
-    """If a node is down, the other node serves its own mailboxes and queues mail for the rest."""
+    """If a node is down, the other one serves its own mailboxes and queues mail for the rest."""
     there, down = host.on(FIRST), host.hosts[SECOND]
     near, far = _mailbox_on(host, FIRST), _mailbox_on(host, SECOND)
     subjects = [f"m{number}" for number in range(40)]
@@ -295,7 +295,7 @@ def _status(host: MailHost, name: str) -> tuple[object, object]:
 
 
 def _all_of(host: MailHost, name: str, subjects: set[str]) -> Counter[str] | None:
-    """Make Postfix retry, and return the subjects in an inbox, or None if some are missing."""
+    """Make Postfix retry, and return the subjects in an inbox, or None if any are missing."""
     host.retry()
     found = Counter(host.mail.subjects(name))
     return found if found.keys() >= subjects else None

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The role itself: repeated runs, refused variables, a failed upgrade and a removal."""
+"""The role itself: repeated runs, rejected variables, a failed upgrade, and removal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REMOVE = {"mail_host_state": "absent", "mail_host_remove_data": True}
 
 
 def test_second_run_changes_nothing(host: MailHost) -> None:
-    """A second run changes nothing, and check mode predicts no change."""
+    """A second run changes nothing, and check mode predicts no changes."""
     for options in ((), ("--check",)):
         run = host.play(PLAY, *options)
         assert run.status == 0, run.output
@@ -73,7 +73,10 @@ def test_upgrade_of_a_host_without_maps(host: MailHost) -> None:
 
 
 def test_failed_upgrade(host: MailHost) -> None:
-    """After a failed upgrade, the service still runs, and the URL's password appears nowhere."""
+    """After a failed upgrade, the service still runs.
+
+    The password in the database URL is not exposed.
+    """
     link = host.host.run("readlink", "/opt/postroom/bin")
     package = "https://user:hidden-token@nowhere.invalid/postroom-9-py3-none-any.whl"
     run = host.play(PLAY, mail_host_package=package)
@@ -86,7 +89,7 @@ def test_failed_upgrade(host: MailHost) -> None:
 
 
 def test_removal_keeps_mail_and_database(host: MailHost) -> None:
-    """A removal keeps the mail and the database. Applying the role again restores the service."""
+    """Removal keeps the mail and the database. Applying the role again restores the service."""
     name = host.mailbox()
     host.mail.receive(name, "kept")
     host.wait_for_mail(name, "kept")

@@ -10,7 +10,7 @@ REMOVE = {"mail_host_state": "absent", "mail_host_remove_data": True}
 
 
 def test_removal_with_data(host: MailHost) -> None:
-    """A removal with all data leaves nothing behind, and a second removal changes nothing."""
+    """Removing all data leaves nothing behind, and a second removal changes nothing."""
     run = host.play(PLAY, **REMOVE)
     assert run.status == 0, run.output
     again = host.play(PLAY, **REMOVE)

@@ -52,7 +52,7 @@ class MailServer(MailClient):
 
 
 def is_signed(sent: bytes, records: dict[str, list[dict[str, str]]], domain: str) -> bool:
-    """Return whether the records of the DNS endpoint verify a message's DKIM signature."""
+    """Return whether the records from the DNS endpoint verify a message's DKIM signature."""
     return bool(signing_key(sent, records["txt"], domain))
 
 

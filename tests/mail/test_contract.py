@@ -48,7 +48,7 @@ def recipients(mail: MailServer, *addresses: str) -> list[int]:
 def test_mail_programs_connect_with_the_documented_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Mail programs can connect to the host in the MX record with the documented ports and TLS."""
+    """Mail programs connect to the host in the MX record with the documented ports and TLS."""
     address = address_with_ports(587, 993)
     monkeypatch.setenv("NO_PROXY", address)
     options = [f"--host={address}", "--submission-port=587", "--imap-port=993"]
@@ -65,7 +65,7 @@ def test_mail_programs_connect_with_the_documented_settings(
 
 
 def test_mail_to_an_alias_is_stored_in_the_inbox(mail: MailServer) -> None:
-    """A message to a mailbox and its alias is stored in the inbox once."""
+    """A message to both a mailbox and its alias is stored in the inbox once."""
     carol, sales = f"carol@{DOMAIN}", f"sales@{DOMAIN}"
     mail.api.mailbox(carol, sales, secrets=[SECRET])
     with mail.mx() as server:
@@ -75,7 +75,7 @@ def test_mail_to_an_alias_is_stored_in_the_inbox(mail: MailServer) -> None:
 
 
 def test_a_forwarder_redirects_and_stores_nothing(mail: MailServer) -> None:
-    """Each of a forwarder's addresses delivers to all members, and stores nothing itself."""
+    """Mail to any address of a forwarder goes to all members. The forwarder stores nothing."""
     team, every, everyone = (f"{name}@{DOMAIN}" for name in ("team", "every", "everyone"))
     mail.api.forwarder(team, [BOB, PARTNER])
     mail.api.forwarder(every, [team, BOB, "two@partner.example"], everyone)
@@ -108,7 +108,7 @@ def test_outgoing_mail_is_signed_with_its_domains_key(mail: MailServer) -> None:
     assert not is_signed(sent.replace(b"Text.", b"Pay!."), records[other], other)
 
 
-#: From headers that at least some mail programs don't read as exactly Alice's address.
+#: From headers that at least some mail programs read as something other than Alice's address.
 SPOOFED = [
     *(f"From: {BOB}", "From: stranger@tenant.example", f"From: {ALICE}, {BOB}", "From:", "Cc: x"),
     *(f"From: {ALICE}\r\nFrom: {BOB}", f"From: {ALICE} <{BOB}>", f"From: <{ALICE}> <{BOB}>"),
@@ -151,12 +151,12 @@ def test_a_mailbox_sends_from_its_own_addresses(mail: MailServer, stranger: str)
 
 
 def test_other_servers_reach_local_addresses_only(mail: MailServer) -> None:
-    """Other servers can only deliver to local addresses, and nothing is relayed for them."""
+    """Other servers can deliver only to local addresses, and nothing is relayed for them."""
     assert recipients(mail, f"nobody@{DOMAIN}", PARTNER, "nobody", BOB) == [550, 550, 553, 250]
 
 
 def test_a_removed_address_is_refused(mail: MailServer) -> None:
-    """Mail to an alias or domain that was removed is refused."""
+    """Mail to a removed alias or domain is refused."""
     domain = mail.api.domain("gone.example")
     dave, old, new, team = (f"{name}@{domain}" for name in ("dave", "old", "new", "team"))
     mail.api.mailbox(dave, old, secrets=[SECRET])
@@ -171,7 +171,7 @@ def test_a_removed_address_is_refused(mail: MailServer) -> None:
 
 
 def test_recipients_are_checked_again_when_the_message_comes(mail: MailServer) -> None:
-    """A mailbox that is deleted after RCPT gets no mail, but the other recipients do."""
+    """A mailbox deleted after RCPT gets no mail, but the other recipients do."""
     for kept, expected in (([], 550), ([f"kept@{DOMAIN}"], 250)):
         addresses = [mail.api.mailbox(name, secrets=[SECRET]) for name in kept]
         late = mail.api.mailbox(f"late@{DOMAIN}")
@@ -207,7 +207,7 @@ def test_each_mechanism_checks_the_secret(mail: MailServer, mechanism: str) -> N
 
 
 def start_submission(mail: MailServer) -> smtplib.SMTP:
-    """Connect for submission with STARTTLS, without logging in."""
+    """Connect for submission with STARTTLS, but don't log in."""
     client = smtplib.SMTP(HOST, mail.service.ready["submission"], "localhost", timeout=60)
     client.starttls(context=mail.trust)
     client.ehlo()

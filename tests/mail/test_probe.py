@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""With ``update_password: probe``, passwords are only replaced if a login fails."""
+"""With ``update_password: probe``, passwords are replaced only if a login fails."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def works(mail: MailServer, secret: str) -> bool:
 
 
 def options_of(module: str, passwords: list[str]) -> dict[str, Any]:
-    """Return the options that declare one mailbox, or its absence if there are no passwords."""
+    """Return the options that declare a mailbox, or its absence if no passwords are given."""
     one: dict[str, Any] = {"name": NEW, "state": "present" if passwords else "absent"}
     if module == "email_mailbox":
         return {**one, "passwords": passwords}
@@ -87,7 +87,7 @@ def test_twelve_steps(module: str, tenant: RecordedTenant, mail: MailServer) -> 
 def test_the_mx_host_is_the_default(
     tenant: RecordedTenant, mail: MailServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By default, the host in the MX record from the API is probed."""
+    """By default, the probe logs in to the host in the API's MX record."""
     resolve_to(HOST, "mail.postroom.test", monkeypatch)
     options = {"name": ALICE, "imap_host": None}
     assert not run(tenant, mail, "email_mailbox", passwords=SECRET, **options)["changed"]

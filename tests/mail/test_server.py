@@ -45,7 +45,7 @@ from ansible_collections.postroom.email.tests.support.service import ServiceErro
 
 @pytest.mark.parametrize("stored", [(), ("--mail-dir",)])
 def test_sessions_end_with_their_login(stored: tuple[str, ...], tmp_path: Path) -> None:
-    """Sessions end when their secret is replaced or their mailbox is deleted with its mail."""
+    """Sessions end when their secret is replaced or when their mailbox and its mail are deleted."""
     options = [f"{option}={tmp_path / 'maildir'}" for option in stored]
     with mail_server(tmp_path / "service", *options) as mail:
         mail.receive(BOB)
@@ -133,7 +133,10 @@ class Refusal:
 def test_a_relays_refusal_reaches_the_client(
     command: str, reply: str, code: int, tmp_path: Path
 ) -> None:
-    """A relay's refusal reaches the client unchanged, and nothing is stored before a retry."""
+    """A relay's refusal reaches the client unchanged.
+
+    Nothing is stored until the client tries again.
+    """
     port = free_port(HOST)
     relay = Controller(Refusal(command, reply), HOST, port)
     with mail_server(tmp_path, f"--mail-relay={HOST}:{port}") as mail, ExitStack() as stack:
@@ -147,7 +150,7 @@ def test_a_relays_refusal_reaches_the_client(
 
 
 def test_loops_are_refused(tmp_path: Path) -> None:
-    """Forwarding loops are refused, both between two accounts and through other servers."""
+    """Forwarding loops are refused, whether between two accounts or through other servers."""
     with mail_server(tmp_path) as mail, mail.mx() as server:
         with Api(mail.service.url, mail.service.new_token("other")) as other:
             other.domain("other.example")
@@ -165,7 +168,7 @@ def test_loops_are_refused(tmp_path: Path) -> None:
 
 
 def test_only_verified_domains_are_served_and_sign(tmp_path: Path) -> None:
-    """A domain sends and receives mail only after its own DKIM record was found in DNS."""
+    """A domain sends and receives mail only once its own DKIM record has been found in DNS."""
     record = ("service._domainkey.example.com", "TXT")
     wrong = answer('"v=DKIM1; k=rsa; p=MIIB"')
     with ExitStack() as stack:
@@ -202,7 +205,7 @@ def test_only_verified_domains_are_served_and_sign(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["/", ".", "", "..", "a/../b", "/etc", "x" * 300])
 def test_folders_stay_in_their_mailbox(name: str, tmp_path: Path) -> None:
-    """A client can't leave its mailbox's directory, whatever name it gives to a mail folder."""
+    """A client can't leave its mailbox's directory, even with a crafted folder name."""
     folder = tmp_path / "maildir"
     (folder / "photos").mkdir(parents=True)
     with mail_server(tmp_path, f"--mail-dir={folder}") as mail:
@@ -253,7 +256,7 @@ def test_odd_commands_do_no_harm(stored: tuple[str, ...], tmp_path: Path) -> Non
     ],
 )
 def test_a_failed_start_names_the_reason(option: str, reason: str, tmp_path: Path) -> None:
-    """If a directory, certificate or port is unusable, the start fails with the reason."""
+    """If a directory, certificate or port is unusable, startup fails and states the reason."""
     for name in ("cert", "key"):
         (tmp_path / name).write_text("not PEM")
     with socket.create_server((HOST, 0)) as taken:
@@ -268,7 +271,7 @@ def test_a_failed_start_names_the_reason(option: str, reason: str, tmp_path: Pat
 
 
 def test_checks_continue_after_the_database_failed(tmp_path: Path) -> None:
-    """After a database failure, domains are checked again and sessions still end."""
+    """After a database failure, domain checks continue and sessions still end."""
     record = ("service._domainkey.example.com", "TXT")
     with ExitStack() as stack:
         dns = stack.enter_context(fake_nameserver({record: nothing_there()}))
@@ -295,7 +298,7 @@ def test_checks_continue_after_the_database_failed(tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_a_lost_database_loses_no_mail(tmp_path: Path) -> None:
-    """If PostgreSQL is down, the server tells other servers to try again later."""
+    """While PostgreSQL is down, other mail servers get a temporary error."""
     place = binaries()
     if place is None:
         pytest.skip(NO_POSTGRESQL)
@@ -325,7 +328,7 @@ def test_a_certificate_is_generated_once(tmp_path: Path) -> None:
 
 
 def test_the_log_has_no_mail_and_no_secrets(tmp_path: Path) -> None:
-    """The log contains no mail or secrets, even at the lowest log level and after errors."""
+    """Even at the lowest log level and after errors, the log contains no mail and no secrets."""
     with mail_server(tmp_path, "--log-level=debug") as mail:
         (tmp_path / "outbox").rmdir()
         (tmp_path / "outbox").write_text("in the way of the folder")
@@ -354,9 +357,9 @@ def has_ended(command: Callable[[], object], error: type[Exception]) -> bool:
 
 
 def wait(is_true: Callable[[], object]) -> None:
-    """Wait for a condition that another process fulfils."""
+    """Wait for a condition that another process fulfills."""
     for _ in range(600):
         if is_true():
             return
         time.sleep(0.1)
-    raise AssertionError("it didn't happen within a minute")
+    raise AssertionError("the condition was not met within a minute")

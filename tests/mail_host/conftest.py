@@ -24,6 +24,6 @@ def database(postgresql_url: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def host(database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MailHost]:
-    """Run one mail host for a module's tests."""
+    """Run one mail host for all tests of a module."""
     with mail_host(tmp_path_factory.mktemp("host"), database) as running:
         yield running

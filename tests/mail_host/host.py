@@ -104,7 +104,7 @@ class MailHost:
         return made
 
     def sql(self, query: str, *given: Any, role: str = "postgres") -> list[tuple[Any, ...]]:
-        """Run a query as a database role."""
+        """Run a query as the given database role."""
         return run_sql(self.url, query, *given, role=role)
 
     def uid(self, name: str) -> str:
@@ -121,14 +121,14 @@ class MailHost:
 
 
 def run_sql(url: str, query: str, *given: Any, role: str = "postgres") -> list[tuple[Any, ...]]:
-    """Run a query as a database role."""
+    """Run a query as the given database role."""
     with psycopg.connect(as_role(url, role), autocommit=True) as connection:
         cursor = connection.execute(query.encode(), given or None)
         return cursor.fetchall() if cursor.description else []
 
 
 def as_role(url: str, role: str) -> str:
-    """Return the URL of a database for another role."""
+    """Return the URL of the database for another role."""
     return url.replace("user=postgres", f"user={role}")
 
 
@@ -176,12 +176,12 @@ def mail_host(folder: Path, url: str, *options: str) -> Iterator[MailHost]:
 
 
 def wait(is_true: Callable[[], object]) -> None:
-    """Wait for a condition that another process fulfils."""
+    """Wait for a condition that another process fulfills."""
     for _ in range(ATTEMPTS):
         if is_true():
             return
         time.sleep(0.1)
-    raise AssertionError("it didn't happen within a minute")
+    raise AssertionError("the condition was not met within a minute")
 
 
 def _doveadm(folder: Path) -> Path:

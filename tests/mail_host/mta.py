@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The mail server's side of the milter protocol, version 6, as Postfix implements it."""
+"""The mail server's side of version 6 of the milter protocol, as Postfix implements it."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Mta:
         return names.get(command) or data.rstrip(b"\0").decode()
 
     def mail(self, login: str | None, sender: str) -> str:
-        """Send the login macro, if any, and the envelope sender."""
+        """Send the macro for the login, if there is one, and the envelope sender."""
         if login is not None:
             self.send(b"D", b"M{auth_authen}\0" + login.encode() + b"\0")
         self.send(b"M", f"<{sender}>".encode() + b"\0")
@@ -105,7 +105,7 @@ class Mta:
     def submit(
         self, login: str | None, sender: str, recipients: Sequence[str], content: bytes
     ) -> Answer:
-        """Submit a message until it is refused or complete, and return the milter's answer."""
+        """Submit a message until it is refused or complete, and return the milter's last answer."""
         reply = self.mail(login, sender)
         if reply == "continue":
             replies = [self.rcpt(recipient) for recipient in recipients]

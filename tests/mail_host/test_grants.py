@@ -71,7 +71,7 @@ def migrated(database: str, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_the_roles_read_their_views_only(migrated: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The roles can read only their own views, and a second grant changes nothing."""
+    """The roles can read only their own views, and repeating the grant changes nothing."""
     assert {role: readable(migrated, role) for role in ROLES} == {role: set() for role in ROLES}
     assert [main(["grant"]), main(["grant"])] == [0, 0]
     assert capsys.readouterr().out == "changed\nunchanged\n"
@@ -121,7 +121,7 @@ def test_the_roles_write_nothing(migrated: str, role: str) -> None:
 def test_missing_roles_are_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """If roles are missing, one sentence names them and the remedy."""
+    """If roles are missing, a single sentence names them and the remedy."""
     place = binaries()
     if place is None:
         pytest.skip(NO_POSTGRESQL)
@@ -138,7 +138,7 @@ def test_missing_roles_are_named(
 def test_sqlite_has_no_roles(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """On SQLite, the migration creates no roles, and granting is refused."""
+    """With SQLite, the migration creates no roles, and the grant command is refused."""
     monkeypatch.setenv("POSTROOM_SERVICE_DATABASE", str(tmp_path / "x.sqlite3"))
     assert main(["migrate"]) == 0
     assert main(["grant"]) == 2

@@ -35,7 +35,7 @@ POSTMAP = shutil.which("postmap", path="/usr/sbin:/usr/bin")
 
 
 def read(folder: Path, name: str = lmdb_files.MAILBOXES) -> dict[str, str]:
-    """Return the contents of a map, which are read while no process changes the map."""
+    """Return the contents of a map, read while no process is changing it."""
     path = folder / f"{name}.lmdb"
     with (
         lmdb_files.locked(path),
@@ -54,7 +54,7 @@ def test_changes_and_lookups_exclude_each_other(tmp_path: Path) -> None:
     path = tmp_path / "domains.lmdb"
     with path.open("rb") as reader:
         with lmdb_files.locked(path):
-            # lmdb opens and closes the file, which must not release the lock.
+            # lmdb opens and closes the file. This must not release the lock.
             lmdb.open(str(path), subdir=False, lock=False).close()
             with pytest.raises(BlockingIOError):
                 fcntl.lockf(reader, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -94,7 +94,7 @@ def filled(daemon: Daemon) -> bool:
 
 
 def test_each_change_is_followed(host: MailHost, maps: Path) -> None:
-    """The maps follow each added, moved or removed address and each change of a domain."""
+    """The maps follow every added, moved or removed address and every change to a domain."""
     ann, bob = mailbox(host), mailbox(host)
     alias = ann.replace("ann@", "sales@")
     wait(lambda: read(maps).get(bob) == bob)
@@ -118,7 +118,7 @@ def test_each_change_is_followed(host: MailHost, maps: Path) -> None:
 
 
 def test_a_verification_writes_one_domain(host: MailHost, maps: Path) -> None:
-    """Verifying a domain writes only its own addresses and the addresses of its mailboxes."""
+    """Verifying a domain writes only its own addresses and those of its mailboxes."""
     kept = mailbox(host)
     new = host.api.mailbox(f"ann@{host.domain(unused_domain(), verified=False)}")
     # Each mailbox has an alias on the other mailbox's domain.
@@ -145,7 +145,7 @@ def test_a_verification_writes_one_domain(host: MailHost, maps: Path) -> None:
 
 
 def test_a_large_change_is_written_in_parts(host: MailHost, maps: Path) -> None:
-    """A large change is written completely, and later changes are written as well."""
+    """A large change is written completely, and so are later changes."""
     name, after = mailbox(host), mailbox(host)
     many = [f"u{number}@{name.partition('@')[2]}" for number in range(6000)]
     [ids] = host.sql("SELECT id, domain_id FROM principal WHERE name = %s", name)
@@ -177,7 +177,7 @@ def test_a_sweep_does_not_delay_changes(host: MailHost, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(POSTMAP is None, reason="postmap not installed")
 def test_postfix_reads_the_maps(host: MailHost, maps: Path, tmp_path: Path) -> None:
-    """Postfix finds entries in the maps, whatever the case of the address."""
+    """Postfix finds entries in the maps regardless of the case of the address."""
     name = mailbox(host)
     wait(lambda: name in read(maps))
     (tmp_path / "main.cf").touch()
@@ -200,7 +200,7 @@ def test_a_map_that_cannot_be_emptied_is_replaced(tmp_path: Path) -> None:
         lmdb_files.change(tmp_path, lmdb_files.DOMAINS, {"x": "y"})
         mailboxes.write_bytes(b"x" * 20_000)
         if is_blocked:
-            (tmp_path / "mailboxes.new").mkdir()  # prevents the creation of a new map
+            (tmp_path / "mailboxes.new").mkdir()  # so that no new map can be created
         with pytest.raises(OSError, match="mailboxes") if is_blocked else contextlib.nullcontext():
             lmdb_files.clear(tmp_path)
         assert read(tmp_path, lmdb_files.DOMAINS) == {}
@@ -208,7 +208,7 @@ def test_a_map_that_cannot_be_emptied_is_replaced(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_keeps_its_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reader that keeps its lock prevents changes, but not the emptying of a map."""
+    """A reader that keeps its lock blocks changes, but does not keep a map from being emptied."""
     lmdb_files.clear(tmp_path)
     lmdb_files.change(tmp_path, lmdb_files.MAILBOXES, {"x": "y"})
     monkeypatch.setattr(lmdb_files, "LOCK_TIMEOUT", 0.2)
@@ -231,7 +231,7 @@ def test_a_reader_that_keeps_its_lock(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_the_supervisor_hears_from_the_daemon(host: MailHost, tmp_path: Path) -> None:
-    """The daemon regularly notifies its supervisor, as systemd's watchdog expects."""
+    """The daemon regularly notifies its supervisor, as systemd's watchdog requires."""
     address = str(tmp_path / "notify")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as supervisor:
         supervisor.bind(address)
@@ -242,7 +242,7 @@ def test_the_supervisor_hears_from_the_daemon(host: MailHost, tmp_path: Path) ->
 
 
 def test_unreadable_notifications_are_ignored(host: MailHost, maps: Path) -> None:
-    """Notifications that can't be parsed are ignored, because any database role can send them."""
+    """Malformed notifications are ignored, because any database role can send them."""
     for payload in ("[" * 7000, '{"a":' * 1500, "{}", "null", '{"domain": 7}', '{"address": "no"}'):
         host.sql("SELECT pg_notify('postroom_mail', %s)", payload, role="dovecot")
     name = mailbox(host)
@@ -253,7 +253,7 @@ def test_unreadable_notifications_are_ignored(host: MailHost, maps: Path) -> Non
 def test_maps_that_cannot_be_written_are_emptied_and_filled_later(
     host: MailHost, tmp_path: Path
 ) -> None:
-    """Maps that can't be written are emptied, and filled again once they can be written."""
+    """Maps that can't be written are emptied, and filled again as soon as they can be written."""
     with running_daemon(tmp_path, host.service, f"--maps={tmp_path}") as daemon:
         name = mailbox(host)
         wait(lambda: name in read(tmp_path))
@@ -271,7 +271,7 @@ def test_maps_that_cannot_be_written_are_emptied_and_filled_later(
 
 
 def test_damaged_maps_are_replaced_at_the_start(host: MailHost, tmp_path: Path) -> None:
-    """Damaged maps are replaced when the daemon starts."""
+    """The daemon replaces damaged maps when it starts."""
     for name in lmdb_files.NAMES:
         (tmp_path / f"{name}.lmdb").write_bytes(b"\xff" * 10_000)
     with running_daemon(tmp_path, host.service, f"--maps={tmp_path}") as daemon:
@@ -296,7 +296,7 @@ def test_a_killed_daemon_leaves_maps_that_the_supervisor_empties(
 
 
 class Tunnel:
-    """A TCP proxy to PostgreSQL's Unix socket that can stop forwarding data."""
+    """A TCP proxy for PostgreSQL's Unix socket that can stop forwarding data."""
 
     def __init__(self, url: str) -> None:
         query = parse_qs(urlsplit(url).query)
@@ -314,11 +314,11 @@ class Tunnel:
         self._listener.close()
 
     def stop(self) -> None:
-        """Keep the connections open, but forward nothing."""
+        """Keep the connections open, but stop forwarding."""
         self._passing.clear()
 
     def resume(self) -> None:
-        """Forward everything again."""
+        """Resume forwarding."""
         self._passing.set()
 
     def _accept(self) -> None:

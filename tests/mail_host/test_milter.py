@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The milter for submission, which checks, signs and limits mail."""
+"""The milter for submission checks, signs and rate-limits mail."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_an_old_mail_server_is_refused(host: MailHost) -> None:
 def test_the_envelope_sender_is_the_mailboxs_own(
     mta: Mta, login: str | None, sender: str, code: str
 ) -> None:
-    """The envelope sender must be an address of the login's own mailbox."""
+    """The envelope sender must be an address of the mailbox that logged in."""
     assert mta.mail(login, sender).partition(" ")[0] == code
 
 
@@ -147,7 +147,10 @@ def test_the_header_from_is_the_mailboxs_own(mta: Mta, header: str) -> None:
     ids=["plain", "name", "folded", "spaces", "folds", "utf8", "long", "empty", "open", "large"],
 )
 def test_mail_of_a_verified_domain_is_signed(host: MailHost, mta: Mta, content: bytes) -> None:
-    """Mail from a verified domain is signed with the key in the API, including its headers."""
+    """Mail from a verified domain is signed with the key in the API.
+
+    Changing a header, or adding another From, Subject or Reply-To header, breaks the signature.
+    """
     answer = mta.submit(ALICE, ALICE, [PARTNER, BOB], content)
     assert answer.reply == "accept"
     assert answer.content.startswith(b"DKIM-Signature: v=1;")
@@ -162,7 +165,7 @@ def test_mail_of_a_verified_domain_is_signed(host: MailHost, mta: Mta, content: 
 
 
 def test_the_domain_of_the_header_signs(host: MailHost, mta: Mta) -> None:
-    """Mail is signed by the From header's domain, not by the login's or the envelope's domain."""
+    """The domain of the From header signs the mail, not that of the login or the envelope."""
     second = host.domain(unused_domain())
     name, other = f"zoe@{DOMAIN}", f"zoe@{second}"
     host.api.mailbox(name, other)
@@ -181,7 +184,7 @@ def test_unverified_domains_send_nothing(host: MailHost, mta: Mta) -> None:
 
 
 def test_received_headers_of_the_client_are_removed(host: MailHost, mta: Mta) -> None:
-    """A client's Received headers are removed, and the other headers keep their order."""
+    """Received headers from a client are removed. The other headers keep their order."""
     trace = b"received: from home\r\nX-A: 1\r\nReceived: from [192.0.2.1]\r\n by x\r\nX-B: 2\r\n"
     answer = mta.submit(ALICE, ALICE, [PARTNER], trace + message() + b"Received: in the body\r\n")
     assert answer.content.endswith(
@@ -192,7 +195,7 @@ def test_received_headers_of_the_client_are_removed(host: MailHost, mta: Mta) ->
 
 
 def test_a_connection_takes_several_messages(host: MailHost, mta: Mta) -> None:
-    """A connection can transmit several messages, each of which needs its own login."""
+    """A connection can carry several messages, each of which needs its own login."""
     assert mta.submit(ALICE, ALICE, [PARTNER], message()).reply == "accept"
     assert mta.mail(BOB, BOB) == "continue"
     assert mta.rcpt(PARTNER) == "continue"
@@ -213,7 +216,7 @@ def test_a_connection_takes_several_messages(host: MailHost, mta: Mta) -> None:
     [b"\0\0\0\0", b"\xff\xff\xff\xff", b"\0\0\0\x01E", b"\0\0\0\x03L\0\0", b"GET / HTTP/1.1"],
 )
 def test_garbage_ends_only_its_connection(host: MailHost, mta: Mta, data: bytes) -> None:
-    """Garbage or commands out of order end only the connection on which they were sent."""
+    """Malformed or out-of-order commands close only the connection that sent them."""
     with host.daemon.mta() as other:
         other._socket.sendall(data)
         other._socket.shutdown(1)
@@ -223,7 +226,7 @@ def test_garbage_ends_only_its_connection(host: MailHost, mta: Mta, data: bytes)
 
 
 def test_changes_of_addresses_apply_at_once(host: MailHost, mta: Mta) -> None:
-    """Changes to addresses apply to open connections within a second."""
+    """Address changes apply to open connections within a second."""
     ann, info = f"ann@{DOMAIN}", f"info@{DOMAIN}"
     host.api.mailbox(ann, info)
     assert mta.mail(ann, ann) == "continue"
@@ -238,7 +241,7 @@ def test_changes_of_addresses_apply_at_once(host: MailHost, mta: Mta) -> None:
 
 @pytest.mark.parametrize("deleted", [False, True])
 def test_open_connections_end_with_the_login(host: MailHost, deleted: bool) -> None:
-    """If a mailbox is deleted or gets new secrets, its connections end. Others continue."""
+    """If a mailbox is deleted or gets new secrets, its connections end, but others continue."""
     names = [host.api.mailbox(f"{name}{int(deleted)}@{DOMAIN}") for name in ("ended", "kept")]
     with host.daemon.mta() as ended, host.daemon.mta() as kept:
         assert [ended.mail(names[0], names[0]), kept.mail(names[1], names[1])] == ["continue"] * 2
@@ -256,7 +259,7 @@ def test_open_connections_end_with_the_login(host: MailHost, deleted: bool) -> N
 
 
 def test_recipients_are_limited_per_login(host: MailHost, people: None, tmp_path: Path) -> None:
-    """The number of recipients is limited per login, over all of a login's connections."""
+    """The number of recipients is limited per login, across all connections of the login."""
     with (
         running_daemon(tmp_path, host.service, "--recipients-per-hour=3") as daemon,
         ExitStack() as stack,
@@ -291,7 +294,7 @@ def test_a_message_can_be_too_large(mta: Mta) -> None:
 
 
 def test_a_stop_closes_connections(host: MailHost, people: None, tmp_path: Path) -> None:
-    """A stopping daemon closes connections without logging an error, so Postfix defers mail."""
+    """A stopping daemon closes connections, so Postfix defers mail. No error is logged."""
     with running_daemon(tmp_path, host.service) as daemon, daemon.mta() as mta:
         assert mta.mail(ALICE, ALICE) == "continue"
         assert daemon.stop() == 0
@@ -301,7 +304,7 @@ def test_a_stop_closes_connections(host: MailHost, people: None, tmp_path: Path)
 
 
 def test_a_closed_connection_is_replaced(host: MailHost, mta: Mta) -> None:
-    """A database connection that was closed is replaced at the next look-up."""
+    """A closed database connection is replaced at the next look-up."""
     assert mta.mail(ALICE, ALICE) == "continue"
     closed = host.sql(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
@@ -332,7 +335,7 @@ def test_a_lost_database_defers_mail(tmp_path: Path) -> None:
         assert host.daemon.health() == 503
         cluster.start()
         wait(lambda: host.daemon.health() == 200)
-        # The password may have changed in the meantime.
+        # The password may have been changed in the meantime.
         assert mta.mail(ALICE, ALICE).startswith("421 4.7.0 ")
         mta = stack.enter_context(host.daemon.mta())
         assert is_signed(host, mta.submit(ALICE, ALICE, [PARTNER], message()).content)
@@ -341,7 +344,7 @@ def test_a_lost_database_defers_mail(tmp_path: Path) -> None:
 
 
 def test_the_log_has_no_mail_and_no_addresses(host: MailHost, people: None, tmp_path: Path) -> None:
-    """The log contains no mail and no addresses, even at the lowest log level."""
+    """Even at the lowest log level, the log contains no mail and no addresses."""
     with running_daemon(tmp_path, host.service, "--log-level=debug") as daemon:
         wait(lambda: daemon.health() == 200)
         with daemon.mta() as mta:

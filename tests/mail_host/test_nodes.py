@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Mailboxes are placed on nodes and moved between them in steps."""
+"""Mailboxes are placed on nodes, and moved between nodes in steps."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Node = Callable[..., str]
 def node(
     host: MailHost, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Node:
-    """Provide a function that runs a node command. At first, there are no nodes or mailboxes."""
+    """Provide a function that runs a node command. Initially, there are no nodes or mailboxes."""
     host.sql("DELETE FROM principal")
     host.sql("DELETE FROM mail.nodes")
     monkeypatch.setenv("POSTROOM_SERVICE_DATABASE", host.url)
@@ -65,7 +65,7 @@ def mailbox(host: MailHost) -> str:
 
 
 def login(host: MailHost, name: str) -> tuple[str | None, bool]:
-    """Return a mailbox's node and whether the mailbox is held, as Dovecot reads them."""
+    """Return a mailbox's node, and whether the mailbox is on hold, as Dovecot reads them."""
     query = "SELECT node, held FROM mail.logins WHERE name = %s"
     [(node, held)] = host.sql(query, name, role="dovecot")
     return node, held
@@ -104,7 +104,7 @@ def test_new_mailboxes_are_placed(host: MailHost, node: Node) -> None:
 
 
 def test_the_first_node_gets_all_mailboxes(host: MailHost, node: Node) -> None:
-    """The first node gets all existing mailboxes, and a second node gets none of them."""
+    """The first node gets all existing mailboxes. A second node gets none of them."""
     names = sorted(mailbox(host) for _ in range(3))
     assert node("list") == "NODE\tMAILBOXES\tSTATE"
     assert "--with-mailboxes" in node("add", A, status=2)
@@ -121,14 +121,14 @@ def test_the_first_node_gets_all_mailboxes(host: MailHost, node: Node) -> None:
 
 @contextlib.contextmanager
 def under_way(host: MailHost, statement: str) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
-    """Run a statement in a transaction that stays open until the block commits it."""
+    """Run a statement in a transaction, which stays open for the length of the block."""
     with psycopg.connect(host.url) as connection:
         connection.execute(statement.encode())
         yield connection
 
 
 def wait_for_lock(host: MailHost) -> None:
-    """Wait until a transaction waits for a lock."""
+    """Wait until some transaction is waiting for a lock."""
     query = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
     wait(lambda: host.sql(query))
 
@@ -158,7 +158,7 @@ def test_a_node_that_is_being_removed_gets_no_mailbox(host: MailHost, node: Node
 
 
 def test_a_mailbox_moves_in_steps(host: MailHost, node: Node) -> None:
-    """A mailbox is moved in steps, and each step can be repeated until the next step."""
+    """A mailbox is moved in steps. Each step can be repeated until the next one."""
     node("add", A)
     name = mailbox(host)
     node("add", B)
@@ -169,7 +169,7 @@ def test_a_mailbox_moves_in_steps(host: MailHost, node: Node) -> None:
     for expected in ("changed", "unchanged"):
         assert node("hold", name) == expected
         assert (login(host, name), places(host, name)) == ((A, True), {A, B})
-    # Beginning the move again doesn't end the hold.
+    # Starting the move again doesn't end the hold.
     assert node("begin", name, B) == "unchanged"
     assert login(host, name) == (A, True)
     assert node("finish", name.upper()) == "changed"
@@ -177,7 +177,7 @@ def test_a_mailbox_moves_in_steps(host: MailHost, node: Node) -> None:
 
 
 def test_a_move_can_be_cancelled(host: MailHost, node: Node) -> None:
-    """A move can be cancelled both before and after the mailbox is held."""
+    """A move can be cancelled both before and after the mailbox is put on hold."""
     node("add", A)
     name = mailbox(host)
     node("add", B)
@@ -191,7 +191,7 @@ def test_a_move_can_be_cancelled(host: MailHost, node: Node) -> None:
 
 
 def test_a_hold_ends_the_sessions(host: MailHost, node: Node) -> None:
-    """Holding a mailbox ends its sessions on all nodes, but other steps don't."""
+    """Putting a mailbox on hold ends its sessions on all nodes. Other steps don't."""
     node("add", A)
     name = mailbox(host)
     node("add", B)
@@ -208,7 +208,7 @@ def test_a_hold_ends_the_sessions(host: MailHost, node: Node) -> None:
 
 
 def test_a_hold_ends_by_itself(host: MailHost, node: Node) -> None:
-    """After a hold has expired, the move can't be finished, because mail may have changed."""
+    """Once a hold has expired, the move can't be finished, because the mail may have changed."""
     node("add", A)
     name = mailbox(host)
     node("add", B)
@@ -220,7 +220,7 @@ def test_a_hold_ends_by_itself(host: MailHost, node: Node) -> None:
 
 
 def test_steps_are_refused(host: MailHost, node: Node) -> None:
-    """A step that is not possible is refused with a reason and a remedy."""
+    """A step that is not possible is refused, with the reason and the remedy."""
     node("add", A)
     name = mailbox(host)
     node("add", B)
@@ -258,7 +258,7 @@ def test_steps_are_refused(host: MailHost, node: Node) -> None:
 def test_sqlite_has_no_nodes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """On SQLite, the node commands are refused with a reason."""
+    """With SQLite, the node commands are refused with a reason."""
     monkeypatch.setenv("POSTROOM_SERVICE_DATABASE", str(tmp_path / "x.sqlite3"))
     for step in (["node", "list"], ["node", "add", A], ["move", "hold", "ann@example.com"]):
         assert main(step) == 2
@@ -266,7 +266,7 @@ def test_sqlite_has_no_nodes(
 
 
 def swept(folder: Path, host: MailHost, *options: str) -> set[str]:
-    """Run a daemon until it has swept mail folders, and return the names of the folders."""
+    """Run a daemon until it has swept the mail folders, and return the names of the folders."""
     with running_daemon(folder, host.service, *options) as daemon:
         wait(lambda: daemon.health() == 200)
         assert '"level": "error"' not in daemon.log()
@@ -274,7 +274,7 @@ def swept(folder: Path, host: MailHost, *options: str) -> set[str]:
 
 
 def test_a_node_keeps_its_own_mail(host: MailHost, node: Node, tmp_path: Path) -> None:
-    """A node sets a moved mailbox's mail aside, and restores the mail if the mailbox returns."""
+    """A node sets the mail of a moved mailbox aside, and restores it if the mailbox returns."""
     node("add", A)
     stays, moves = mailbox(host), mailbox(host)
     node("add", B)
@@ -298,7 +298,7 @@ def test_a_node_keeps_its_own_mail(host: MailHost, node: Node, tmp_path: Path) -
     node("begin", moves, A)
     assert swept(tmp_path, host, on_a) == {staying, moving, older}
     assert (tmp_path / "mail" / moving / "new").exists()
-    # If a copy was already set aside on the same day, the second copy stays in place.
+    # If a copy was already set aside on the same day, the new copy stays in place.
     node("cancel", moves)
     (tmp_path / "mail" / aside / "new").mkdir(parents=True)
     assert swept(tmp_path, host, on_a) == {staying, moving, aside, older}
@@ -310,7 +310,7 @@ def test_a_node_keeps_its_own_mail(host: MailHost, node: Node, tmp_path: Path) -
 
 
 def test_a_deleted_mailbox_loses_what_was_set_aside(host: MailHost, node: Node) -> None:
-    """When a mailbox is deleted, its copies on nodes that it left are deleted as well."""
+    """When a mailbox is deleted, so are its copies on nodes that it has left."""
     node("add", A)
     name, other = mailbox(host), mailbox(host)
     folder = host.folder(name)
@@ -326,7 +326,7 @@ def test_a_deleted_mailbox_loses_what_was_set_aside(host: MailHost, node: Node) 
     host.api.delete(name)
     wait(lambda: not any(path.exists() for path in (folder, *aside)))
     assert all((path / "new").exists() for path in kept)
-    # The mailbox has no folder, as on the nodes that it left.
+    # The mailbox has no folder here, as on a node that it has left.
     gone = mailbox(host)
     left = folder.with_name(f"{host.uid(gone)}.deleted-{today}")
     (left / "new").mkdir(parents=True)
@@ -337,7 +337,10 @@ def test_a_deleted_mailbox_loses_what_was_set_aside(host: MailHost, node: Node) 
 def test_a_mail_host_of_the_previous_schema_is_migrated(
     host: MailHost, postgresql_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a migration, mailboxes are on no node until one is added. Roles keep their access."""
+    """After a migration, mailboxes are on no node until a node is added.
+
+    Roles keep their access.
+    """
     with fresh_database(postgresql_url) as url:
         monkeypatch.setenv("POSTROOM_SERVICE_DATABASE", url)
         with contextlib.closing(Database(url)) as database:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""SRS over the socketmap: rewriting of forwarded mail's senders, and of bounces' recipients."""
+"""SRS over the socketmap: rewriting the senders of forwarded mail and the recipients of bounces."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def reverse(host: MailHost, *addresses: str) -> list[str]:
     "sender", [SENDER, "a@new.example", "x@sub.example.com", "-a_b@xn--p1ai.de"]
 )
 def test_a_bounce_goes_to_the_sender(host: MailHost, sender: str) -> None:
-    """A bounce goes to the original sender, even if mail servers changed the SRS address's case."""
+    """A bounce reaches the original sender, even if mail servers changed the SRS address's case."""
     rewritten = forward(host, sender)
     local, _, host_name = rewritten.rpartition("@")
     assert host_name == NAME
@@ -59,7 +59,7 @@ def test_a_bounce_goes_to_the_sender(host: MailHost, sender: str) -> None:
 
 @pytest.mark.parametrize("sender", ["", "<>", "alice", "@partner.example"])
 def test_these_senders_are_kept(host: MailHost, sender: str) -> None:
-    """The null sender and incomplete addresses are not rewritten."""
+    """Null senders and incomplete addresses are not rewritten."""
     assert host.daemon.lookup(sender) == [NOT_FOUND]
 
 
@@ -72,7 +72,7 @@ def test_rewritten_senders_are_kept(host: MailHost) -> None:
 
 @pytest.mark.parametrize("sender", ["alice@example.com", f"postmaster@{NAME}"])
 def test_senders_of_this_service_are_rewritten(host: MailHost, sender: str) -> None:
-    """Senders on this service's domains are rewritten, because anyone can use them."""
+    """Senders on this service's domains are also rewritten, because anyone can use them."""
     rewritten = forward(host, sender)
     assert rewritten.startswith("SRS0=")
     assert reverse(host, rewritten) == [f"OK {sender}"]
@@ -91,13 +91,13 @@ def test_odd_senders_are_replaced(host: MailHost, sender: str) -> None:
 
 
 def test_forged_addresses_are_not_found(host: MailHost) -> None:
-    """A forged address is not found, whichever part of the address was changed."""
+    """A forged address is not found, no matter which part was changed."""
     rewritten = forward(host, "mbob@example.co")
     start, _, rest = rewritten.partition("=")
     digest, time, domain, local = rest.removesuffix(f"@{NAME}").split("=")
     forged = [
         *(f"{start}={digest}={time}={domain}={name}@{NAME}" for name in ("eve", "mbo", "")),
-        # Joined without a separator, the domain and the local part are unchanged.
+        # Joined without a separator, the domain and the local part give the same text as before.
         f"{start}={digest}={time}=example.com=bob@{NAME}",
         f"{start}={digest}={'AB' if time != 'AB' else 'AC'}={domain}={local}@{NAME}",
         *(f"{start}={digest[:n]}={time}={domain}={local}@{NAME}" for n in range(HASH_LENGTH)),
@@ -121,7 +121,7 @@ def test_addresses_expire() -> None:
 
 
 def test_a_second_hop_bounces_to_the_first(host: MailHost) -> None:
-    """A bounce of mail that was forwarded twice goes to the first host."""
+    """If mail was forwarded twice, a bounce goes to the first host."""
     first = srslib.SRS("another-host").forward(SENDER, "first.example")
     second = forward(host, first)
     assert second.startswith("SRS1=")
@@ -133,7 +133,7 @@ def test_a_second_hop_bounces_to_the_first(host: MailHost) -> None:
 
 
 def test_secrets_can_be_replaced(host: MailHost) -> None:
-    """The first secret signs new addresses. Addresses signed by a previous secret remain valid."""
+    """The first secret signs new addresses. Addresses signed with an earlier secret stay valid."""
     old = Rewriter([SRS_SECRETS[1]], NAME).forward(SENDER)
     new = Rewriter([SRS_SECRETS[0]], NAME).forward(SENDER)
     other = Rewriter(["a-secret-of-another-host"], NAME).forward(SENDER)
@@ -145,7 +145,7 @@ def test_secrets_can_be_replaced(host: MailHost) -> None:
 
 
 def test_unknown_maps_are_an_error(host: MailHost) -> None:
-    """A look-up in an unknown map is a permanent error."""
+    """Looking up a key in an unknown map is a permanent error."""
     [answer] = host.daemon.lookup(SENDER, name="other")
     assert answer.startswith("PERM ")
 
@@ -154,7 +154,7 @@ def test_unknown_maps_are_an_error(host: MailHost) -> None:
     "request_", [b"x:forward a,", b"99999999:", b"10001:forward", b"1" * 99_999]
 )
 def test_garbage_ends_only_its_connection(host: MailHost, request_: bytes) -> None:
-    """Garbage ends only the connection on which it was sent."""
+    """Malformed input closes only the connection that sent it."""
     with connected(host.daemon.socketmap) as connection:
         connection.sendall(request_)
         connection.shutdown(socket.SHUT_WR)

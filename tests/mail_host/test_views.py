@@ -68,7 +68,7 @@ def _verifies(stored: str, secret: str) -> bool:
 
 
 def destinations(host: MailHost, address: str) -> list[str]:
-    """Return the destinations of mail to an address, as Postfix sees them."""
+    """Return the destinations of mail to an address, as Postfix reads them."""
     query = "SELECT * FROM mail.destinations(%s)"
     return sorted(address for (address,) in host.sql(query, address, role="postfix"))
 
@@ -95,7 +95,7 @@ def test_nested_forwarders_are_followed(host: MailHost, other: Api) -> None:
 
 
 def test_a_loop_over_two_tenants_ends(host: MailHost, other: Api) -> None:
-    """If two tenants' forwarders form a loop, members outside the loop get the mail once."""
+    """If forwarders of two tenants form a loop, members outside the loop get the mail once."""
     other.forwarder(f"loop@{OTHER}", [f"loop@{DOMAIN}", EVE])
     host.api.forwarder(f"loop@{DOMAIN}", [f"loop@{OTHER}", BOB])
     assert destinations(host, f"loop@{DOMAIN}") == [BOB, EVE]

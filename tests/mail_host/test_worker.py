@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sessions end, and mail is removed, when the API deletes or changes a mailbox.
+"""When the API deletes or changes a mailbox, its sessions end and its mail is removed.
 
 A fake doveadm records its arguments.
 """
@@ -45,7 +45,7 @@ def settled(host: MailHost) -> None:
 
 
 def test_a_deleted_mailbox_loses_sessions_and_mail(host: MailHost) -> None:
-    """Deleting a mailbox ends its sessions and removes its mail, but no other mailbox's mail."""
+    """Deleting a mailbox ends its sessions and removes its mail, but no other mailbox's."""
     kept, gone = mailbox(host), mailbox(host)
     folders = [host.folder(name) for name in (kept, gone)]
     settled(host)
@@ -70,7 +70,7 @@ def test_a_deleted_domain_deletes_its_mailboxes(host: MailHost) -> None:
 
 
 def test_new_secrets_end_the_sessions(host: MailHost) -> None:
-    """New secrets end a mailbox's sessions, but other or rolled-back changes don't."""
+    """New secrets end a mailbox's sessions. Other changes, or those rolled back, don't."""
     name = mailbox(host)
     folder = host.folder(name)
     settled(host)
@@ -113,7 +113,7 @@ def test_odd_notifications_are_ignored(host: MailHost) -> None:
 
 
 def test_a_start_sweeps_what_was_deleted_meanwhile(host: MailHost, tmp_path: Path) -> None:
-    """When the daemon starts, it removes the mail of mailboxes deleted while it was stopped."""
+    """On startup, the daemon removes the mail of mailboxes deleted while it was stopped."""
     names = [mailbox(host), mailbox(host, verified=False)]
     mail = tmp_path / "mail"
     kept = [mail / host.uid(name) for name in names]
@@ -137,7 +137,7 @@ def test_a_start_sweeps_what_was_deleted_meanwhile(host: MailHost, tmp_path: Pat
 
 
 def test_a_lost_connection_is_followed_by_a_sweep(host: MailHost) -> None:
-    """After a lost connection, the daemon removes mail of mailboxes deleted in the meantime."""
+    """After losing its connection, the daemon removes the mail of mailboxes deleted meanwhile."""
     gone, later = mailbox(host), mailbox(host)
     folders = [host.folder(name) for name in (gone, later)]
     settled(host)
@@ -157,7 +157,7 @@ def test_a_lost_connection_is_followed_by_a_sweep(host: MailHost) -> None:
 
 
 def test_mail_comes_back_with_its_mailbox(host: MailHost, tmp_path: Path) -> None:
-    """Mail that was set aside is restored if its mailbox exists, or removed after a long time."""
+    """Mail that was set aside is restored if its mailbox exists, or removed after some time."""
     name, mail = mailbox(host), tmp_path / "mail"
     (mail / f"{host.uid(name)}.deleted-2020-01-01" / "new").mkdir(parents=True)
     (mail / f"{UNKNOWN_UIDS[0]}.deleted-2020-01-01" / "new").mkdir(parents=True)
@@ -168,7 +168,7 @@ def test_mail_comes_back_with_its_mailbox(host: MailHost, tmp_path: Path) -> Non
 
 
 def test_mail_of_a_live_mailbox_is_kept(host: MailHost) -> None:
-    """The mail of an existing mailbox is kept, whatever a notification says."""
+    """A notification never removes the mail of a mailbox that still exists."""
     name = mailbox(host)
     folder = host.folder(name)
     payload = json.dumps({"deleted": folder.name, "name": name})
@@ -208,7 +208,7 @@ def test_the_daemon_starts_without_its_database(
         assert daemon.health() == 503
         with daemon.mta() as mta:
             assert mta.mail("a@example.com", "a@example.com").startswith("451 ")
-        # Listening for notifications needs no rights in the database.
+        # Listening for notifications requires no database privileges.
         is_listening = daemon.metrics()["postroom_mail_listening"] == 1
         assert is_listening is (reason == "permission denied")
 

@@ -18,7 +18,7 @@ from postroom_service import auth
 
 __all__ = ["postgresql_url"]
 
-#: The quick tests use SQLite files, and a single test uses each of the other databases.
+#: The quick tests use SQLite files. One test uses each of the other databases.
 BACKENDS = (
     "file",
     pytest.param("memory", marks=pytest.mark.full),
@@ -63,20 +63,20 @@ def api(service: RunningService) -> Iterator[Api]:
 
 @pytest.fixture
 def other_api(service: RunningService) -> Iterator[Api]:
-    """Provide API access for a second tenant. An in-memory database has only one tenant."""
+    """Provide API access for a second tenant. An in-memory database can have only one tenant."""
     with Api(service.url, _fresh_token(service)) as api:
         yield api
 
 
 @pytest.fixture
 def file_service(tmp_path: Path) -> Iterator[RunningService]:
-    """Run a service over an SQLite file for one test."""
+    """Run a service on an SQLite file for one test."""
     with running_service(tmp_path / "service") as service:
         yield service
 
 
 def _fresh_token(service: RunningService) -> str:
-    """Return a token for a new tenant or, with an in-memory database, for the only tenant."""
+    """Return a token for a new tenant or, with an in-memory database, for its only tenant."""
     if service.database == "memory":
         return service.token
     database = Database(service.database)

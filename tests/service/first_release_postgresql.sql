@@ -1,6 +1,6 @@
 -- Copyright (c) 2026, Postroom contributors
 -- SPDX-License-Identifier: BSD-2-Clause
--- A database that the first release made: pg_dump --inserts, without comments and owners.
+-- A database created by the first release, dumped with pg_dump --inserts, without comments and owners.
 SET client_encoding = 'UTF8';
 SET standard_conforming_strings = on;
 CREATE TABLE public.address (

@@ -1,6 +1,6 @@
 -- Copyright (c) 2026, Postroom contributors
 -- SPDX-License-Identifier: BSD-2-Clause
--- A database that the first release made, as SQLite's .dump writes it.
+-- A database created by the first release, dumped with SQLite's .dump command.
 BEGIN TRANSACTION;
 CREATE TABLE address (
 	address VARCHAR(254) NOT NULL,

@@ -40,7 +40,7 @@ def test_variables_are_checked_as_options_are(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """An invalid value is reported with the name of its option or environment variable."""
+    """The error for an invalid value names the option or the environment variable."""
     option = "--" + name.lower().replace("_", "-")
     assert main([*SERVE, option, value]) == 2
     message = capsys.readouterr().err
@@ -56,7 +56,7 @@ def test_variables_are_checked_as_options_are(
 def test_options_take_precedence_over_variables(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Options take precedence over environment variables, which are then not checked."""
+    """If an option is given, its environment variable is ignored and not checked."""
     monkeypatch.setenv("POSTROOM_SERVICE_LOG_FORMAT", "xml")
     monkeypatch.setenv("POSTROOM_SERVICE_PORT", "")
     assert main([*SERVE, "--log-format", "json"]) == 2
@@ -74,7 +74,7 @@ def test_options_take_precedence_over_variables(
 def test_bad_values_of_a_token_are_refused(
     option: str, value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An invalid tenant, label or expiry of a token is refused, and no database is created."""
+    """A token with an invalid tenant, label or expiry is refused, and no database is created."""
     file = tmp_path / "x.sqlite3"
     command = ["token", "create", "--database", str(file), "--tenant", "t", f"{option}={value}"]
     assert main(command) == 2
@@ -86,7 +86,7 @@ def test_bad_values_of_a_token_are_refused(
 def test_a_password_on_the_command_line_is_refused(
     url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A password on the command line is refused without repeating it."""
+    """A password on the command line is refused, and the error does not repeat it."""
     assert main(["token", "list", "--database", f"postgresql://{url}"]) == 2
     message = capsys.readouterr().err
     assert "password" in message
@@ -188,7 +188,7 @@ def test_failing_commands_have_a_status(
 
 
 def test_a_host_without_resolvers_is_served(tmp_path: Path) -> None:
-    """Without resolvers, the service runs, but domains can't be verified."""
+    """On a host without resolvers, the service runs, but domains can't be verified."""
     (tmp_path / "resolv.conf").touch()
     mount = f'mount --bind {tmp_path / "resolv.conf"} /etc/resolv.conf && exec "$@"'
     prefix = ["unshare", "--map-root-user", "--mount", "sh", "-c", mount, "sh"]

@@ -51,7 +51,7 @@ def check_creation(api: Api, body: dict[str, Any], shape: dict[str, Any]) -> Non
 
 
 def test_principals_have_exactly_the_fields_of_their_shape(api: Api) -> None:
-    """Responses contain exactly the documented fields and no secrets."""
+    """Responses contain exactly the documented fields, and no secrets."""
     assert api.listing() == []
     domain = unused_domain()
     check_creation(
@@ -110,7 +110,7 @@ def test_each_database_serves(api: Api) -> None:
 
 
 def test_list_is_a_bare_array_of_all_kinds(api: Api) -> None:
-    """The list is a bare array of all principals, or of one type if there is a filter."""
+    """The list is a bare array of all principals or, with a filter, of one type."""
     domain = api.domain()
     mailbox, forwarder = f"ann@{domain}", f"info@{domain}"
     api.mailbox(mailbox, f"b@{domain}", f"a@{domain}")
@@ -123,7 +123,7 @@ def test_list_is_a_bare_array_of_all_kinds(api: Api) -> None:
 
 
 def test_delete_of_a_domain_takes_all_that_is_on_it(api: Api) -> None:
-    """Deleting a domain deletes everything on it, including the aliases of other mailboxes."""
+    """Deleting a domain deletes everything on it, including other mailboxes' aliases."""
     gone, kept = api.domain(), api.domain()
     api.mailbox(f"ann@{gone}", f"ann@{kept}")
     api.forwarder(f"info@{gone}", ["x@elsewhere.example"])
@@ -133,13 +133,13 @@ def test_delete_of_a_domain_takes_all_that_is_on_it(api: Api) -> None:
     assert [principal["name"] for principal in api.listing()] == [kept, bob, team]
     assert api.get(bob).json()["emails"] == [bob, f"b@{kept}"]
     assert api.get(team).json()["emails"] == [team]
-    # Members may be on any domain, so the list of members is left unchanged.
+    # Members can be on any domain, so the list of members is not changed.
     assert api.get(team).json()["members"] == [f"ann@{gone}"]
     api.mailbox(f"new@{kept}", f"ann@{kept}")
 
 
 def test_names_are_kept_in_normal_form(api: Api) -> None:
-    """Names are normalized: letters become lower-case, and U-labels become A-labels."""
+    """Names are normalized: letters become lower case, and U-labels become A-labels."""
     domain = unused_domain()
     spelt, normal = f"Bücher.{domain}".upper(), f"xn--bcher-kva.{domain}"
     assert api.create({"name": spelt, "type": "domain"}).json()["name"] == normal
@@ -181,7 +181,7 @@ def test_head_is_get_without_a_body(api: Api) -> None:
 
 
 def test_every_domain_has_its_own_key_and_keeps_it(api: Api) -> None:
-    """Each domain has its own DKIM key, which only a new registration replaces."""
+    """Each domain keeps its own DKIM key until it is registered again."""
     one, two = api.domain(), api.domain()
     records = api.dns(one).content
     assert api.dns(two).content != records

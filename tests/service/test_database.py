@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Acknowledged writes survive in every kind of database, and the service stops cleanly."""
+"""Acknowledged writes survive with every kind of database, and the service stops cleanly."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def answered_writes(service: RunningService, kill_after: int) -> set[str]:
 def test_a_kill_loses_nothing_that_was_answered(
     backend: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """After kill -9 during writes, all acknowledged writes exist and are complete."""
+    """After kill -9 during writes, every acknowledged write is present and complete."""
     database = request.getfixturevalue("postgresql_url") if backend == "postgresql" else None
     tenant = f"kill-{backend}"
     with running_service(tmp_path, database=database, tenant=tenant) as service:
@@ -120,7 +120,7 @@ def test_a_kill_loses_nothing_that_was_answered(
 
 
 def test_a_restart_keeps_everything(tmp_path: Path) -> None:
-    """Principals, records and tokens survive a restart, and only the owner can read the files."""
+    """Principals, records and tokens survive a restart. Only the owner can read the files."""
     database = tmp_path / "service.sqlite3"
     database.touch(0o644)
     with running_service(tmp_path) as service:
@@ -149,7 +149,7 @@ def test_a_stop_lets_requests_finish(tmp_path: Path, number: signal.Signals) -> 
         headers = {"Authorization": f"Bearer {service.token}", "Content-Type": "application/json"}
         body = '{"name": "example.com", "type": "domain"}'
         connection.request("POST", "/api/principal", body, headers)
-        # Once a later request on another connection is answered, this request has arrived.
+        # A later request on another connection has been answered, so this request has arrived.
         with Api(service.url, service.token) as api:
             assert api.listing() == []
         service.process.send_signal(number)
@@ -184,7 +184,10 @@ def stored(url: str) -> list[set[tuple[object, ...]]]:
 def test_a_database_of_the_first_release_is_migrated(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """All rows of a first-release database are migrated, but on PostgreSQL only by command."""
+    """All rows of a first-release database are migrated.
+
+    On PostgreSQL, this requires an explicit command.
+    """
     with contextlib.ExitStack() as stack:
         database = str(tmp_path / "service.sqlite3")
         if kind == "postgresql":
@@ -200,7 +203,7 @@ def test_a_database_of_the_first_release_is_migrated(
             for _ in range(2):
                 assert main(["migrate", "--database", database]) == 0
         mail = stack.enter_context(mail_server(tmp_path, populate=False, database=database))
-        # The start adds a tenant and a token.
+        # Starting the service adds a tenant and a token.
         assert all(old <= new for old, new in zip(before, stored(database), strict=True))
         token, revoked = TOKENS[kind]
         with Api(mail.service.url, revoked) as api:
@@ -236,7 +239,7 @@ def individual(name: str, emails: list[str], **more: object) -> dict[str, object
 
 
 def test_the_schema_of_a_newer_program_is_refused(tmp_path: Path) -> None:
-    """A database with the schema of a newer version is refused and not changed."""
+    """A database with the schema of a newer version is refused and left unchanged."""
     with running_service(tmp_path):
         pass
     with sqlite3.connect(tmp_path / "service.sqlite3") as connection:
@@ -248,7 +251,10 @@ def test_the_schema_of_a_newer_program_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_a_lost_database_is_reported(tmp_path: Path) -> None:
-    """If PostgreSQL is down, the service answers every request with 503 and still stops cleanly."""
+    """While PostgreSQL is down, the service answers every request with 503.
+
+    It can still be stopped cleanly.
+    """
     place = binaries()
     if place is None:
         pytest.skip(NO_POSTGRESQL)
@@ -271,7 +277,7 @@ def test_a_locked_database_blocks_no_other_requests(file_service: RunningService
     with Api(file_service.url, file_service.token) as api, ThreadPoolExecutor(1) as pool:
         lock.execute("BEGIN IMMEDIATE")
         creation = pool.submit(api.create, {"name": "example.com", "type": "domain"})
-        # This is more than the number of threads in a default pool.
+        # More than the number of threads in a default thread pool.
         statuses = {api.call("GET", "/api/principal").status_code for _ in range(100)}
         assert (statuses, creation.done()) == ({200}, False)
         lock.execute("ROLLBACK")
@@ -290,7 +296,7 @@ def test_a_failed_transaction_has_no_effect(file_service: RunningService) -> Non
         bodies = [mailbox_body(f"u{n}@{domain}") for n in range(4)]
         lock.execute("BEGIN IMMEDIATE")
         creations = [pool.submit(api.create, body) for body in bodies]
-        # Once later reads are answered, the writes have arrived.
+        # Later reads have been answered, so the writes have arrived.
         assert {api.call("GET", "/api/principal").status_code for _ in range(100)} == {200}
         lock.execute("ALTER TABLE secret RENAME TO away")
         lock.execute("COMMIT")
@@ -305,7 +311,7 @@ def test_a_failed_transaction_has_no_effect(file_service: RunningService) -> Non
 def test_memory_has_several_spellings(
     where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No spelling of an in-memory database creates a file."""
+    """None of the spellings of an in-memory database creates a file."""
     monkeypatch.chdir(tmp_path)
     database = Database(where, memory=True)
     SCHEMA.migrate(database)
@@ -340,7 +346,7 @@ def test_other_databases_are_refused(
     ],
 )
 def test_a_password_is_found_wherever_a_url_has_it(where: str, expected: bool) -> None:
-    """A password in a database URL is found in each place where a URL may contain it."""
+    """A password in a database URL is found in every place where a URL may contain one."""
     assert has_password(where) is expected
 
 
@@ -348,7 +354,7 @@ def test_a_password_is_found_wherever_a_url_has_it(where: str, expected: bool) -
 def test_a_tenant_is_made_once(
     backend: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """Concurrent attempts to create the same tenant all return that tenant's number."""
+    """If a tenant is created several times concurrently, every attempt returns the same number."""
     file = str(tmp_path / "x.sqlite3")
     database = Database(file if backend == "file" else request.getfixturevalue("postgresql_url"))
     SCHEMA.migrate(database)
@@ -367,7 +373,7 @@ def test_a_tenant_is_made_once(
 def test_a_failing_database_is_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A command reports a database error in one sentence, without a traceback or SQL statement."""
+    """A command reports a database error in one sentence, without a traceback or SQL."""
     file = tmp_path / "x.sqlite3"
     assert main(["token", "list", "--database", str(file)]) == 0
     with sqlite3.connect(file) as connection:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Each injected fault affects a request as the fault's name says."""
+"""Each injected fault affects a request as the fault's name suggests."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def create(api: Api, name: str) -> httpx.Response:
 
 @pytest.mark.parametrize("form", ["seconds", "date"])
 def test_rate_limiting_has_no_effect(drill: Drill, name: str, form: str) -> None:
-    """A rate-limited request has no effect, and Retry-After has the configured format."""
+    """A rate-limited request has no effect. Retry-After has the configured format."""
     spec = f"rate429=1,limit=1,methods=POST,retry_after=7,retry_after_form={form}"
     with drill(spec) as (api, _service):
         refused = create(api, name)
@@ -89,7 +89,7 @@ def test_errors_come_before_or_after_the_write(
 def test_a_broken_answer_is_before_or_after_the_write(
     fault: str, effect: bool, drill: Drill, name: str
 ) -> None:
-    """A connection breaks before or after the effect of a write, or within the response."""
+    """A connection breaks before or after a write takes effect, or within the response."""
     with drill(f"{fault}=1,limit=2,methods=POST/DELETE") as (api, service):
         for call in (partial(create, api, name), partial(api.delete, name)):
             with pytest.raises(httpx.TransportError):
@@ -119,7 +119,7 @@ def test_the_same_seed_gives_the_same_faults() -> None:
 
 
 def test_a_plan_reads_every_key() -> None:
-    """A specification with every key is parsed correctly."""
+    """A specification that contains every key is parsed correctly."""
     plan = parse_plan(
         "latency=10ms-0.5s, rate429=0.1,retry_after=2,retry_after_form=both,error_before=0.05,"
         "error_after=0.05,status=500/503,reset_before=0.02,reset_after=0.02,truncate=0.02,"

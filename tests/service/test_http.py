@@ -41,7 +41,7 @@ def post(api: Api, content: bytes, headers: dict[str, str] | None = None) -> htt
 
 
 def test_unknown_paths_are_problems_too(service: RunningService, anonymous: httpx.Client) -> None:
-    """An unknown path returns a problem document with status 404, and never a redirect."""
+    """An unknown path returns a problem document with status 404, never a redirect."""
     for path in ("/", "/api/", "/api/principals", "/api/dns", "/docs", "//api/principal"):
         check_problem(anonymous.get(service.url + path), 404, "path_not_found")
 
@@ -74,7 +74,7 @@ def test_a_token_is_required(anonymous: httpx.Client, value: str | None) -> None
 
 
 def test_a_wrong_token_opens_nothing(api: Api) -> None:
-    """A wrong token is refused before the rest of the request is checked."""
+    """A wrong token is refused before anything else in the request is checked."""
     for method, path in ENDPOINTS:
         response = api.call(method, f"{path}?y=z", headers={"Authorization": "Bearer nonsense"})
         check_problem(response, 401, "token_invalid")
@@ -94,7 +94,7 @@ def test_the_token_is_checked_before_the_body_is_read(service: RunningService) -
 
 
 def test_bodies_are_json(api: Api) -> None:
-    """A body must have the JSON content type, with UTF-8 as the only allowed charset."""
+    """A body must have the JSON content type. The only allowed charset is UTF-8."""
     for media in ("text/plain", "application/json; charset=latin-1", "json", None):
         headers: dict[str, str] = {} if media is None else {"Content-Type": media}
         response = post(api, b'{"name": "x.example", "type": "domain"}', headers)
@@ -137,7 +137,7 @@ def test_odd_values_are_refused(api: Api) -> None:
 
 
 def test_large_bodies_are_refused_and_the_connection_lives_on(api: Api) -> None:
-    """A body larger than 1 MiB is refused, with or without a declared length."""
+    """A body larger than 1 MiB is refused, whether or not its length is declared."""
     filling = b'{"name": "' + b"x" * 1024 * 1024 + b'"}'
     check_problem(post(api, filling), 413, "body_too_large")
     chunked = api.call(
@@ -148,7 +148,7 @@ def test_large_bodies_are_refused_and_the_connection_lives_on(api: Api) -> None:
 
 
 def test_every_answer_has_a_request_id(api: Api, anonymous: httpx.Client) -> None:
-    """Every response has a request ID and forbids caching, even that of the health check."""
+    """Every response, even that of the health check, has a request ID and forbids caching."""
     responses = [api.call("GET", path) for path in ("/api/principal", "/nothing")]
     responses.append(anonymous.get("/healthz"))
     assert (responses[-1].status_code, responses[-1].json()) == (200, {"status": "ok"})
@@ -158,7 +158,7 @@ def test_every_answer_has_a_request_id(api: Api, anonymous: httpx.Client) -> Non
 
 
 def test_a_request_that_ends_early_changes_nothing(api: Api, service: RunningService) -> None:
-    """An incomplete request changes nothing and is not logged as a failure of the service."""
+    """An incomplete request changes nothing, and is not logged as a failure of the service."""
     where = urlsplit(service.url)
     with socket.create_connection((where.hostname, where.port), timeout=60) as connection:
         token = f"Authorization: {api.http.headers['Authorization']}"
@@ -187,7 +187,7 @@ def test_requests_are_logged_without_names(api: Api, service: RunningService) ->
     """A request is logged with the path's template, the status and the tenant, but no names."""
     name = api.domain()
     number = api.get(name).headers["X-Request-Id"]
-    api.listing()  # a request is logged after its response and before the next request
+    api.listing()  # A request is logged after its response, and before the next request.
     lines = [line for line in service.log_path.read_text().splitlines() if number in line]
     line = json.loads(lines[0])
     assert len(lines) == 1

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Requests that break a rule, the codes of the refusals, and the syntax of names."""
+"""Requests that break a rule, the codes of the errors, and the syntax of names."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def here(api: Api) -> str:
 
 
 def test_refused_creations_create_nothing(api: Api, here: str) -> None:
-    """Creating an invalid principal is refused with the rule's code and pointer."""
+    """The creation of an invalid principal is refused with the rule's code and pointer."""
     before = api.listing()
     for good, changes, code, pointer in CREATIONS:
         body = fill({**good, **changes}, here)
@@ -129,7 +129,7 @@ def test_refused_changes_change_nothing(api: Api, here: str) -> None:
 
 
 def test_all_errors_are_in_one_answer(api: Api, here: str) -> None:
-    """A body with several errors is refused with a pointer to each of them."""
+    """A body with several errors is refused with a pointer to each error."""
     body = {"name": "x", "type": "individual", "secrets": [], "emails": ["y"], "more": 1}
     pointers = {error["pointer"] for error in api.create(body).json()["errors"]}
     assert pointers == {"/name", "/secrets", "/emails/0", "/more"}
@@ -154,7 +154,7 @@ def test_query_parameters_are_checked(api: Api) -> None:
 def test_absent_names_are_not_found(api: Api, here: str) -> None:
     """Absent and invalid names are not found, and a mailbox has no DNS records."""
     for name in ("none.example", f"a@{here}", "none", "a@", "..", "%", "x" * 300):
-        # A dot segment only reaches the service if its dots are encoded.
+        # A dot segment reaches the service only if its dots are encoded.
         encoded = path_of(name).replace("..", "%2E%2E")
         for method in ("GET", "DELETE"):
             check_problem(api.call(method, encoded), 404, NOT_FOUND)
@@ -164,7 +164,7 @@ def test_absent_names_are_not_found(api: Api, here: str) -> None:
 
 @pytest.mark.parametrize("length", [1, 3])
 def test_forwarder_cycles_are_refused(api: Api, length: int) -> None:
-    """Neither creating nor changing a forwarder can close a forwarding loop."""
+    """A forwarder can't be created or changed in a way that closes a forwarding loop."""
     domain = api.domain()
     names = [f"f{n}@{domain}" for n in range(length + 1)]
     for name, following in itertools.pairwise(names):
@@ -178,7 +178,7 @@ def test_forwarder_cycles_are_refused(api: Api, length: int) -> None:
 
 
 def test_cycles_through_aliases_are_refused(api: Api) -> None:
-    """Adding an alias can't close a forwarding loop, but may connect forwarders without a loop."""
+    """An alias may connect forwarders, but adding one can't close a forwarding loop."""
     domain = api.domain()
     one = api.forwarder(f"one@{domain}", [f"alias@{domain}"])
     two = api.forwarder(f"two@{domain}", [one])
@@ -231,7 +231,7 @@ BAD_ADDRESSES = [
 
 
 def test_domains_have_a_normal_form() -> None:
-    """A domain is normalized to lower-case A-labels, and normalizing it again changes nothing."""
+    """A domain is normalized to lower-case A-labels. Normalizing it again changes nothing."""
     for text, normal in DOMAINS.items():
         assert names.domain(text) == names.domain(normal) == normal
 

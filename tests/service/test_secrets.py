@@ -94,7 +94,7 @@ def test_secrets_and_tokens_turn_up_nowhere(
 
 
 def test_a_failure_is_logged_under_its_request_id(file_service: RunningService) -> None:
-    """An internal error is logged with the request's ID, but without names, and changes nothing."""
+    """An internal error is logged with the request's ID but without names, and changes nothing."""
     with Api(file_service.url, file_service.token) as api:
         domain = api.domain()
         with contextlib.closing(sqlite3.connect(file_service.database)) as database:
@@ -111,7 +111,7 @@ def test_a_failure_is_logged_under_its_request_id(file_service: RunningService) 
 
 
 def test_secrets_are_argon2id_of_the_cost_that_was_set(tmp_path: Path) -> None:
-    """Secrets are hashed with argon2id, separate salts and the configured cost."""
+    """Secrets are hashed with argon2id, with separate salts and the configured cost."""
     with (
         running_service(tmp_path, secret_cost="m=64,t=3,p=2") as service,
         Api(service.url, service.token) as api,
@@ -139,7 +139,7 @@ def verified(service: RunningService, secrets: list[str]) -> int:
 
 
 def test_the_default_cost_is_the_one_that_was_chosen() -> None:
-    """By default, hashes have the cost for which the mail host's Dovecot is configured."""
+    """The default cost of a hash is the one for which the mail host's Dovecot is configured."""
     from postroom_service.passwords import hasher
 
     cost = extract_parameters(hasher().hash("x"))

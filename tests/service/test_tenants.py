@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Concurrent requests, and the separation of tenants."""
+"""Concurrent requests, and isolation between tenants."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_one_address_has_one_owner(api: Api) -> None:
 
 
 def test_changes_of_one_mailbox_are_whole(api: Api) -> None:
-    """After concurrent changes to a list, the result is one of the lists, never a mixture."""
+    """After concurrent changes to a list, the result is one of the new lists, never a mixture."""
     domain = api.domain()
     ann = api.mailbox(f"ann@{domain}")
     sent = [[ann, *(f"a{n}-{k}@{domain}" for k in range(5))] for n in range(WORKERS)]
@@ -78,7 +78,7 @@ def test_changes_of_one_mailbox_are_whole(api: Api) -> None:
 
 @TENANTS
 def test_one_domain_has_one_tenant(api: Api, other_api: Api) -> None:
-    """If two tenants register the same domain concurrently, one succeeds."""
+    """If two tenants register the same domain concurrently, only one of them succeeds."""
     for _ in range(4):
         body = {"name": unused_domain(), "type": "domain"}
         tenants = [api, other_api] * 2
@@ -89,7 +89,7 @@ def test_one_domain_has_one_tenant(api: Api, other_api: Api) -> None:
     "backend", [pytest.param("postgresql", marks=pytest.mark.full)], indirect=True, scope="session"
 )
 def test_a_domain_that_is_being_registered_is_taken(api: Api, service: RunningService) -> None:
-    """A registration waits for another tenant's transaction, and fails if that is committed."""
+    """A registration waits for another tenant's transaction, and fails if it is committed."""
     domain = unused_domain()
     with (
         psycopg.connect(service.database) as theirs,
@@ -120,7 +120,7 @@ def test_a_cycle_is_not_closed_from_both_sides(api: Api) -> None:
 
 
 def test_nothing_survives_its_domain(api: Api) -> None:
-    """Mailboxes that are created while their domain is deleted are deleted or refused."""
+    """Mailboxes created while their domain is being deleted are either deleted or refused."""
     for _ in range(3):
         domain = api.domain()
         creations = [

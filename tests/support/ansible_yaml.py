@@ -39,12 +39,12 @@ def dump(value: Any) -> str:
 
 
 def untemplated(value: Any) -> Any:
-    """Return data with all strings marked as unsafe, like the survey answers that AWX passes."""
+    """Return data with all strings marked as unsafe, as AWX passes survey answers."""
     return with_texts(value, Unsafe)
 
 
 def with_texts(value: Any, change: Callable[[str], Any]) -> Any:
-    """Return data after applying `change` to all strings except mapping keys."""
+    """Return data after applying `change` to all strings except the keys of mappings."""
     if isinstance(value, dict):
         return {key: with_texts(one, change) for key, one in value.items()}
     if isinstance(value, list):

@@ -177,11 +177,11 @@ def running(
     program = shutil.which("named") or shutil.which("named", path="/usr/sbin:/usr/local/sbin")
     if program is None:
         pytest.skip("BIND is not installed: named is neither on PATH nor in /usr/sbin")
-    # A single thread is enough, and BIND starts faster with it.
+    # One thread is enough, and BIND starts faster with it.
     command = [program, "-g", "-n", "1", "-c", str(folder / "named.conf")]
     process = Running(command, os.environ, server.log_path, STOP_SECONDS)
     try:
-        # A resolver is ready as soon as it sends any response.
+        # A resolver is ready as soon as it answers at all.
         asked = whole or {".": Zone()}
         process.wait_until(lambda: _are_ready(server, asked), START_SECONDS)
         yield server

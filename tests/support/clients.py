@@ -21,7 +21,7 @@ TOKEN = "tok-Qw7/zX%41+9vLpE3"
 
 @dataclass
 class Clock:
-    """A clock that only `sleep` advances, and that records each sleep."""
+    """A clock that advances only in `sleep`, and that records each sleep."""
 
     now: float = 1000.0
     sleeps: list[float] = field(default_factory=list)
@@ -39,7 +39,7 @@ class Clock:
 
 
 def transport_to(url: str, **options: Any) -> Transport:
-    """Return a transport that ignores the proxies of this machine."""
+    """Return a transport that ignores this machine's proxies."""
     return Transport(url, TOKEN, **{"trust_env": False, **options})
 
 

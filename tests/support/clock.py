@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A clock that only advances when a test advances it."""
+"""A clock that advances only when a test advances it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs the collection's playbooks by name, as users do."""
+"""Runs the collection's playbooks by name, as a user would."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class PlaybookRunner:
         home.mkdir()
         access = {"POSTROOM_API_URL": url, "POSTROOM_API_TOKEN": token}
         shown = {"ANSIBLE_SHOW_CUSTOM_STATS": "true"}
-        # A shell would set PWD, but commands are run without one.
+        # A shell would set PWD, but here commands are run without a shell.
         self._env = environment(home, **access, **shown, PWD=str(folder))
 
     def play(self, name: str, *options: str, **variables: object) -> Run:
@@ -32,7 +32,7 @@ class PlaybookRunner:
         return self.play_own(f"postroom.email.{name}", *options, **variables)
 
     def play_own(self, playbook: str, *options: str, **variables: object) -> Run:
-        """Run a playbook with these variables, by name or by its path in the directory."""
+        """Run a playbook with these variables, given by name or by its path in the directory."""
         self.save("variables.json", variables)
         command = [sys.executable, "-m", "ansible", "playbook", playbook, "-e", "@variables.json"]
         return run([*command, *options], self._env, self.folder)

@@ -81,7 +81,7 @@ class Company:
         return found
 
     def card_of(self, person: Person, part: str) -> Message:
-        """Wait for the card of a person's request whose text contains `part`, and return the card.
+        """Wait for the card of a user's request whose text contains `part`, and return the card.
 
         The bot messages the requester only after it has posted the card.
         """
@@ -89,7 +89,7 @@ class Company:
         return self.slack.wait_for_message(self.approvals, part)
 
     def window(self, person: Person, callback_id: str) -> View:
-        """Wait until a person's topmost modal has this callback ID, and return the modal."""
+        """Wait until a user's topmost modal has this callback ID, and return the modal."""
 
         def shown() -> View | None:
             modals = person.sees().modals
@@ -100,7 +100,7 @@ class Company:
         return found
 
     def wait_told(self, person: Person, *parts: str) -> Message:
-        """Wait until a person has a direct message with all parts, and return the latest match."""
+        """Wait until a user has a direct message with all parts, and return the latest match."""
 
         def found() -> list[Message]:
             return [one for one in person.sees().direct if all(part in one.text for part in parts)]
@@ -114,12 +114,12 @@ def fresh_address() -> str:
 
 
 def text_of(view: View) -> str:
-    """Return a string that contains all texts of a view."""
+    """Return all texts of a view as one string."""
     return str(view.content["blocks"])
 
 
 def home_of(person: Person) -> str:
-    """Return a string that contains all texts of a person's Home tab."""
+    """Return all texts of a user's Home tab as one string."""
     home = person.sees().home
     return text_of(home) if home else ""
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fixtures that are shared by the conftest.py files of several test suites."""
+"""Fixtures shared by the conftest.py files of several test suites."""
 
 from __future__ import annotations
 

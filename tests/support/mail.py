@@ -104,17 +104,18 @@ class MailClient:
         return [found["Subject"] for found in self.inbox(name)]
 
     def outbox(self) -> list[bytes]:
-        """Return the messages to other services, oldest first."""
+        """Return the messages sent to other services, oldest first."""
         return [file.read_bytes() for file in sorted((self.folder / OUTBOX).glob("*.eml"))]
 
     def _smtp(self, listener: str) -> smtplib.SMTP:
-        # Without a name, smtplib looks up the host name, which takes seconds if DNS fails.
+        # Without an explicit name, smtplib looks up the host name, which takes seconds if DNS
+        # fails.
         return smtplib.SMTP(self.host, self._ports[listener], "localhost", timeout=TIMEOUT)
 
     def _authenticate(self, client: smtplib.SMTP, name: str, secret: str) -> tuple[int, bytes]:
         client.starttls(context=self.trust)
         client.ehlo()
-        # smtplib's own login encodes secrets as ASCII.
+        # The login method of smtplib encodes secrets as ASCII.
         given = base64.b64encode(_plain(name, secret)).decode()
         return client.docmd("AUTH", f"PLAIN {given}")
 

@@ -21,11 +21,11 @@ Main = Callable[[], None]
 def run_module(
     main: Main, arguments: Mapping[str, Any], *, check: bool = False, diff: bool = False
 ) -> dict[str, Any]:
-    """Run ``main`` with these options, and return its result, which always contains ``failed``."""
+    """Run ``main`` with these options, and return its result, which always has ``failed``."""
     internal = {"_ansible_check_mode": check, "_ansible_diff": diff}
     output = io.StringIO()
     status: Any = "missing: the module did not exit"
-    # Warnings accumulate in the process, which normally runs only one module.
+    # Warnings accumulate in the process, which would normally run only one module.
     warnings._global_warnings.clear()
     warnings._global_deprecations.clear()
     with (
@@ -38,7 +38,7 @@ def run_module(
         except SystemExit as ending:
             status = ending.code
     result: dict[str, Any] = json.loads(output.getvalue())
-    # Since ansible-core 2.22, the controller reads from this key which secrets to mask.
+    # Since ansible-core 2.22, the controller reads the secrets to mask from this key.
     result.pop("_ansible_new_secrets", None)
     result.setdefault("failed", False)
     if bool(status) != result["failed"]:
@@ -48,10 +48,10 @@ def run_module(
 
 @contextlib.contextmanager
 def _outside_of_controller() -> Iterator[None]:
-    """Keep warnings in the result, even if tests of plugins have imported controller code."""
+    """Keep warnings in the result, even if other tests have imported code of the controller."""
     internal = getattr(module_utils, "_internal", None)
     if not hasattr(internal, "is_controller"):
-        # ansible-core before 2.19.
+        # This is ansible-core before 2.19.
         yield
         return
     with mock.patch.object(internal, "is_controller", new=False):
@@ -63,7 +63,7 @@ def _module_arguments(arguments: dict[str, Any]) -> Iterator[None]:
     try:
         from ansible.module_utils.testing import patch_module_args
     except ImportError:
-        # ansible-core before 2.19.
+        # This is ansible-core before 2.19.
         before = basic._ANSIBLE_ARGS
         basic._ANSIBLE_ARGS = json.dumps({"ANSIBLE_MODULE_ARGS": arguments}).encode()
         try:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Shorthand for tenants, definitions and plans, for the tests of tenant planning.
+"""Short forms for tenants, definitions and plans, used in the tests of tenant planning.
 
 Names without an @ or a dot are addresses on example.com.
 """
@@ -45,12 +45,12 @@ FORCED: Parts = {"domains": [{"name": "old.example", "state": "absent", "force":
 
 
 def named(text: str) -> Name:
-    """Return a name. If the text contains no domain, the name is on example.com."""
+    """Return a full name. If the text contains no domain, the name is on example.com."""
     return read_name(text if "@" in text or "." in text else f"{text}@example.com")
 
 
 def names(texts: Iterable[str]) -> frozenset[Name]:
-    """Return a set of names."""
+    """Return a set of full names."""
     return frozenset(map(named, texts))
 
 
@@ -92,7 +92,7 @@ def gone(name: str) -> dict[str, Any]:
 
 
 def no_alias(name: str, **more: Any) -> dict[str, Any]:
-    """Return the declaration of an absent alias, or of an alias with other settings."""
+    """Return the declaration of an alias, which is absent by default."""
     return {"address": f"{name}@example.com", **(more or {"state": "absent"})}
 
 

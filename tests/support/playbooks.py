@@ -47,7 +47,7 @@ class Run:
     def recap(self) -> Recap:
         """The counts for the only host."""
         if len(self.recaps) != 1:
-            raise AssertionError(f"not one recap, but {len(self.recaps)}:\n{self.output}")
+            raise AssertionError(f"expected one recap, found {len(self.recaps)}:\n{self.output}")
         return self.recaps[0]
 
 
@@ -58,7 +58,7 @@ def read_recap(line: str) -> Recap | None:
 
 
 def environment(folder: Path, **settings: str) -> dict[str, str]:
-    """Return an environment in which Ansible finds the collection and only writes to `folder`."""
+    """Return an environment in which Ansible finds the collection and writes only to `folder`."""
     ours = {
         "ANSIBLE_CONFIG": str(folder / "ansible.cfg"),
         "ANSIBLE_HOME": str(folder / "ansible"),
@@ -86,13 +86,13 @@ def _is_setting(variable: str) -> bool:
 
 
 def run_playbook(playbook: Path, env: Mapping[str, str], *options: str) -> Run:
-    """Run a playbook, and wait for it."""
+    """Run a playbook, and wait for it to finish."""
     command = [sys.executable, "-m", "ansible", "playbook", str(playbook), *options]
     return run(command, env, playbook.parent)
 
 
 def run(command: list[str], env: Mapping[str, str], folder: Path, answers: str = "") -> Run:
-    """Run a program with `answers` as its input, and wait for it."""
+    """Run a program with `answers` as its input, and wait for it to finish."""
     done = subprocess.run(
         command,
         cwd=folder,

@@ -120,7 +120,7 @@ def fresh_database(cluster_url: str, template: str = "template1") -> Iterator[st
 
 
 def _other_user(directory: Path) -> dict[str, Any]:
-    """If run as root, return the options that run PostgreSQL as another user.
+    """When running as root, return the options that run PostgreSQL as another user.
 
     PostgreSQL refuses to run as root. The other user becomes the owner of the directory.
     """

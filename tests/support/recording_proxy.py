@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A reverse proxy that records requests, and that can forbid, spoil or hold them."""
+"""A reverse proxy that records requests, and that can forbid, break or hold them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Exchange:
 
 @dataclass
 class _Spoil:
-    """A fault for the requests whose method and target contain ``part``."""
+    """A fault for requests whose method and target contain ``part``."""
 
     instead: Instead
     part: str
@@ -59,9 +59,9 @@ class Gate:
         self._arrived = threading.Semaphore(0)
 
     def wait(self, seconds: float = GATE_SECONDS) -> None:
-        """Wait until one more request is being held."""
+        """Wait until another request is being held."""
         if not self._arrived.acquire(timeout=seconds):
-            raise AssertionError(f"no request came in {seconds:g} s")
+            raise AssertionError(f"no request arrived within {seconds:g} s")
 
     def open(self, *, passes: bool = True) -> None:
         """Let all further requests pass.
@@ -94,7 +94,7 @@ class Recorder:
 
     def take(self) -> list[Exchange]:
         """Return the exchanges since the last call."""
-        # Handlers may append to the list in the meantime.
+        # Handlers may append to the list at the same time.
         taken = self.exchanges[:]
         del self.exchanges[: len(taken)]
         return taken
@@ -113,7 +113,7 @@ class Recorder:
         finally:
             self.forbids_writes = False
         if self.violations:
-            raise AssertionError(f"writes came while they were forbidden: {self.violations}")
+            raise AssertionError(f"writes arrived while they were forbidden: {self.violations}")
 
     def spoil(
         self,
@@ -124,10 +124,10 @@ class Recorder:
         skip: int = 0,
         after: bool = False,
     ) -> None:
-        """Spoil the next requests whose method and target contain `part`.
+        """Break the next requests whose method and target contain `part`.
 
         :param skip: the number of matching requests to forward first
-        :param after: whether to forward spoiled requests to the service before responding
+        :param after: whether to forward a request to the service before breaking its response
         """
         with self._lock:
             self._spoils.append(_Spoil(instead, part, times, skip, after))
@@ -139,7 +139,7 @@ class Recorder:
 
     @property
     def is_spent(self) -> bool:
-        """Whether all faults have been used up."""
+        """Whether all faults have been used."""
         with self._lock:
             return not self._spoils
 

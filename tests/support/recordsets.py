@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Shorthand for record sets on example.com: those that the service requires, and others."""
+"""Short forms for record sets on example.com: those that the service requires, and others."""
 
 from __future__ import annotations
 

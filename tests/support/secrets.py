@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import quote, quote_plus
 
-#: Parts of a secret that have at least this length are searched for as well.
+#: Search for the parts of a secret that have at least this length as well.
 PIECE = 12
 
 
@@ -29,20 +29,20 @@ def forms_of(secret: str) -> set[bytes]:
         *_pieces(secret),
     }
     plain = secret.encode()
-    # The results of file modules contain these digests, from which a short secret can be guessed.
+    # The results of file modules contain these digests. A short secret can be guessed from them.
     digests = (hashlib.sha1(plain), hashlib.md5(plain))  # noqa: S324 - not for security
     hexadecimal = {plain.hex(), *(digest.hexdigest() for digest in digests)}
     return {form.encode() for form in spelled | hexadecimal} | set(_base64_forms(plain))
 
 
 def _pieces(secret: str) -> Iterator[str]:
-    """Yield long runs of letters, digits and hyphens, which most encodings leave unchanged."""
+    """Yield long runs of letters, digits and hyphens, which most encodings don't change."""
     runs = "".join(c if c.isascii() and (c.isalnum() or c == "-") else " " for c in secret).split()
     yield from (run for run in runs if len(run) >= PIECE)
 
 
 def _base64_forms(secret: bytes) -> Iterator[bytes]:
-    """Yield the base64 encodings of a secret within other text, for all three offsets."""
+    """Yield the base64 encodings of a secret within other text, at each of the three offsets."""
     for shift in range(3):
         encoded = base64.b64encode(b"\0" * shift + secret).rstrip(b"=")
         inner = encoded[4 if shift else 0 : -1]

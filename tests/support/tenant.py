@@ -26,7 +26,7 @@ class Api:
     """A minimal client of the mail API."""
 
     def __init__(self, url: str, token: str) -> None:
-        # Avoid a race: the service closes idle connections, perhaps during the next request.
+        # Avoid a race: the service may close an idle connection just as the next request is sent.
         headers = {"Authorization": f"Bearer {token}", "Connection": "close"}
         self._client = httpx.Client(base_url=url, headers=headers, timeout=60, trust_env=False)
 
@@ -67,7 +67,7 @@ class Api:
 
 
 class RecordedTenant(Api):
-    """A tenant of a running service, against which modules are run."""
+    """A tenant of a running service, on which modules are run."""
 
     def __init__(self, service_url: str, token: str, recorder: Recorder) -> None:
         super().__init__(service_url, token)

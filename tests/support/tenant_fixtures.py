@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fixtures for suites that run modules: a tenant, and a recorder in front of the service."""
+"""Fixtures for tests that run modules: a tenant, and a recorder in front of the service."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Playbook:
 
     @property
     def taken(self) -> set[str]:
-        """The variables that the playbook uses but doesn't set, including facts of its roles."""
+        """The variables that the playbook uses but doesn't set, including its roles' facts."""
         others = self.used - self.set - GIVEN
         return {name for name in others if not name.startswith("ansible_")}
 
@@ -94,7 +94,7 @@ class Playbook:
         self._read_template((self._folder / "templates" / template).read_text("utf-8"))
 
     def _read_template(self, text: str) -> None:
-        # In playbooks, Ansible treats a backslash as a literal.
+        # In playbooks, Ansible treats a backslash literally.
         tree = Environment(autoescape=True).parse(text.replace("\\", "\\\\"))
         self.used |= _names(tree)
         self.swallowed |= {*_swallowed(tree)}
@@ -115,7 +115,7 @@ def _names(tree: nodes.Template) -> set[str]:
 
 
 def _variable(node: nodes.Node) -> str | None:
-    """Return the variable that a name, or an attribute of ANSWERS, refers to, or None."""
+    """Return the variable to which a name or an attribute of ANSWERS refers, or None."""
     if isinstance(node, nodes.Name):
         return node.name
     if isinstance(node, nodes.Getattr) and _variable(node.node) == ANSWERS:

@@ -26,7 +26,7 @@ from ansible_collections.postroom.email.tests.support.clients import (
     transport_to,
 )
 
-# ansible-test forks a process for each test, so these modules are imported only once.
+# ansible-test forks a process for each test, so these modules are imported once, in its parent.
 transport_to("http://127.0.0.1:9").close()
 parse_domain("b\u00fccher.example")
 

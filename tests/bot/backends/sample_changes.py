@@ -24,7 +24,7 @@ BOB = "bob@example.com"
 SALES = "sales@example.com"
 TEAM = "team@example.com"
 
-#: The surveys of the job templates that the bot needs in AWX.
+#: Surveys for the job templates that the bot needs in AWX.
 ALIAS_SURVEY = surveys.of_texts(**{REQUEST_VARIABLE: True}, mail_alias=True, mail_mailbox=True)
 FORWARDER_SURVEY = surveys.of_texts(
     **{REQUEST_VARIABLE: True},

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""AWX jobs make the changes: one job per change, which the executor finds again after any fault."""
+"""The AWX executor launches one job per change, and finds that job again after any failure."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ LAUNCH = "POST /api/v2/job_templates/7/launch/"
 
 
 class Automation:
-    """The AWX stub, the executor that uses it, and a fake clock for the executor's waits."""
+    """An AWX stub, an executor that uses it, and a fake clock for the executor's waits."""
 
     def __init__(self, stand_in: Awx, mail: MailApi) -> None:
         stand_in.templates = {
@@ -69,7 +69,7 @@ class Automation:
     def execute(
         self, change: Change, context: RecordingContext | None = None, **options: Any
     ) -> Outcome:
-        """Execute a change once, using the notes of the previous attempt."""
+        """Execute a change once, with the notes of the previous attempt."""
         context = context or RecordingContext()
         defaults = {"clock": lambda: self.now, "wait": self.wait}
         templates = dict(zip(Action, (7, 8, 9, 9), strict=False))
@@ -77,7 +77,7 @@ class Automation:
         return executor.execute(request_for(change, notes=context.last), context)
 
     def wait(self, seconds: float) -> bool:
-        """Advance the time, and wait until all jobs have ended, unless jobs are being held."""
+        """Advance the clock, and wait until all jobs have ended, unless the stub holds them."""
         self.now += seconds
         if self.stand_in.going.is_set():
             self.stand_in.wait()
@@ -114,7 +114,10 @@ def automation(mail: MailApi, api: Api) -> Iterator[Automation]:
 
 
 def test_changes_are_made_by_jobs(automation: Automation, api: Api) -> None:
-    """Each change launches one job, unless the change does nothing or contains a Jinja template."""
+    """Each change launches one job.
+
+    No job is launched for a change without effect or for one that contains a Jinja template.
+    """
     execute = automation.execute
     done = execute(alias(HI))
     added = Reason("alias.added", {"address": HI, "mailbox": ALICE})
@@ -267,7 +270,7 @@ def test_an_unsuitable_template_is_not_launched(
 def test_a_job_that_cannot_have_its_effect_is_an_error(
     automation: Automation, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A job that can't have made its change is reported as an error, whatever its status says."""
+    """A job that can't have made its change is reported as an error, regardless of its status."""
     good = automation.stand_in.play
     automation.stand_in.play = lambda playbook, variables: True
     context = RecordingContext()
@@ -329,7 +332,7 @@ def test_a_fault_ends_one_try(
     ],
 )
 def test_only_a_well_formed_job_is_believed(reply: Reply, caplog: pytest.LogCaptureFixture) -> None:
-    """Jobs with unexpected variables, such as those of other programs, are ignored."""
+    """The executor ignores jobs with unexpected variables, such as those of other programs."""
     rows = [{"id": 2, "status": "failed", "extra_vars": vars_} for vars_ in ("no JSON", "[]", None)]
     ours = {"id": 1, "status": "running", "extra_vars": '{"postroom_request": "R-1"}'}
     replies = [reply, Reply(200, json.dumps({"results": [*rows, ours]}).encode())]

@@ -168,7 +168,10 @@ def test_mailboxes_are_found_by_their_own_names(mail: MailApi, api: Api) -> None
 
 
 def test_the_list_of_domains_is_cached_for_a_minute(service: RunningService, api: Api) -> None:
-    """The list of domains is cached for a minute. Only listed domains' DNS records can be read."""
+    """The list of domains is cached for a minute.
+
+    Only DNS records of listed domains can be read.
+    """
     now = [1000.0]
     with closing(mail_at(service, clock=lambda: now[0])) as mail:
         assert mail.domains() == {"example.com"}
@@ -188,7 +191,7 @@ def test_the_list_of_domains_is_cached_for_a_minute(service: RunningService, api
 def test_a_password_is_set_by_one_request(
     service: RunningService, mail: MailApi, api: Api, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A password is set with a single request, only on an existing mailbox, and is never logged."""
+    """A password is set with one request, only on an existing mailbox, and is never logged."""
     with recording(service.url) as recorder:
         recorded = MailApi(recorder.url, SecretStr(service.token))
         recorded.set_password(ALICE, CANARY)
@@ -231,7 +234,10 @@ def test_each_error_of_the_client_core_is_translated(
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Each client error becomes one of the bot's own errors. The original text is only logged."""
+    """Each client error becomes one of the bot's own errors.
+
+    The client's message is only logged.
+    """
     more: tuple[object, ...] = ("Give others.",) if kind is errors.NameServersNotFound else ()
     if issubclass(kind, errors.ServiceError):
         more = (errors.Failure(503, "GET", "/", ""),)
@@ -302,7 +308,7 @@ def test_a_bad_response_is_tried_again_later(
 def test_a_conflict_at_the_last_moment_is_refused(
     api: Api, mail: MailApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A change is refused if its address is taken or its mailbox is deleted at the last moment."""
+    """A change is refused if its address or mailbox became unavailable in the meantime."""
     context = RecordingContext()
     bob = ["bob@example.com", NEW]
     monkeypatch.setattr(context, "renew", lambda: api.patch("bob@example.com", emails=bob))
@@ -346,7 +352,7 @@ def read(*data: dict[str, Any]) -> Definition:
 
 
 def test_the_latest_change_of_an_address_counts() -> None:
-    """The ledger's definition contains only the latest change to an address."""
+    """In the ledger's definition, only the latest change to an address counts."""
     changes_made = [
         alias(NEW, BOB),
         no_alias(NEW, BOB),
@@ -376,7 +382,7 @@ def test_the_latest_change_of_an_address_counts() -> None:
 
 @pytest.mark.parametrize("theirs", [alias(NEW, BOB), forward(NEW, FAR), no_alias(NEW, BOB)])
 def test_a_removal_from_one_mailbox_leaves_the_others_alone(theirs: Change) -> None:
-    """Removing an alias from one mailbox does not affect another owner's use of the address."""
+    """Removing an alias from one mailbox does not affect another mailbox that uses the address."""
     said, own = definition([theirs], {ALICE, BOB}), definition([no_alias(NEW)], {ALICE, BOB})
     both = definition([no_alias(NEW), theirs, no_alias(NEW)], {ALICE, BOB})
     assert both == {kind: own[kind] + said[kind] for kind in said}
@@ -384,7 +390,7 @@ def test_a_removal_from_one_mailbox_leaves_the_others_alone(theirs: Change) -> N
 
 
 def test_an_alias_is_declared_absent_after_its_last_day() -> None:
-    """An alias is declared absent after its last day, so another mailbox may use the address."""
+    """After its last day, an alias is declared absent, so another mailbox may use the address."""
     for last_day in (date(2026, 11, 20), date(2026, 11, 21)):
         ending = definition([replace(alias(NEW), last_day=last_day)], {ALICE})
         (found,) = read(ending).individuals.values()
@@ -397,7 +403,7 @@ def test_an_alias_is_declared_absent_after_its_last_day() -> None:
 
 
 def test_a_mailbox_that_is_gone_is_not_declared_and_a_contradiction_is_an_error() -> None:
-    """A deleted mailbox is not declared. An error about a contradiction names both files."""
+    """A deleted mailbox is not declared. The error for a contradiction names both files."""
     assert definition([no_alias(SALES, BOB)], {ALICE}) == {"mailboxes": [], "forwarders": []}
     data = definition([no_alias(SALES, BOB)], {BOB})
     with pytest.raises(InvalidDefinition) as error:

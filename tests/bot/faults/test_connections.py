@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Connections to Slack and PostgreSQL that end, go silent or can't be established."""
+"""Connections to Slack and PostgreSQL that are closed, go silent or can't be established."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Relay(socketserver.ThreadingTCPServer):
     """A TCP relay that can silently drop everything, as a broken network does."""
 
     daemon_threads = True
-    #: The number of outages. Connections that were opened before the latest one relay no more data.
+    #: The number of outages. Connections opened before the latest outage relay no more data.
     silences = 0
 
     def __init__(self, upstream: tuple[str, int]) -> None:
@@ -109,14 +109,14 @@ def test_a_connection_that_can_not_be_made_is_tried_again_with_pauses(line: Line
     assert line.here.alice.command("/email help").ok
 
 
-#: The maximum number of log lines in an outage of a few seconds, during which five threads look
-#: for work once per second.
+#: The maximum number of log lines during an outage of a few seconds, in which five threads look for
+#: work once per second.
 MAX_LINES = 100
 
 
 @contextmanager
 def down(server: str, database: str) -> Iterator[None]:
-    """End all connections to a database, and refuse new ones until the block ends."""
+    """End all connections to a database, and refuse new connections until the block ends."""
     name = database.partition("///")[2].partition("?")[0]
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
@@ -127,9 +127,8 @@ def down(server: str, database: str) -> Iterator[None]:
 
 
 def test_the_bot_outlives_its_database(postgresql_url: str, tmp_path: Path) -> None:
-    """During a database outage, the bot informs users and is not ready. It continues afterwards."""
-    # A request that was being processed when the database went down is resumed when its lease
-    # expires.
+    """During a database outage, users get an error and the bot is not ready. Then it recovers."""
+    # A request that was being processed when the database went down resumes when its lease expires.
     options = {"auto_migrate": True, "lease": 4, "timeout": 3}
     with company(tmp_path / "company") as here, fresh_database(postgresql_url) as database:
         slack, alice = here.slack, here.alice

@@ -52,7 +52,7 @@ MORE_CALLS = 15
 
 @dataclass
 class Lives:
-    """The bot's worker, with a Slack workspace and a mail service that can be made to fail."""
+    """The bot's worker, with a Slack workspace and a mail service that can both be made to fail."""
 
     office: Harness
     spoiler: Recorder
@@ -66,13 +66,13 @@ class Lives:
         self.office.deps = self.office.with_(slack_api=slack_api, people=people)
 
     def alias(self) -> Request:
-        """Request an alias for another person's mailbox, and have the alias approved and added."""
+        """Request an alias for another user's mailbox, and have it approved and added."""
         request = self.pending_alias()
         self.vote("bob", request)
         return self.settled(request)
 
     def pending_alias(self) -> Request:
-        """Request an alias for another person's mailbox, and wait for the request's card."""
+        """Request an alias for another user's mailbox, and wait for the request's card."""
         self.office.clock.advance(days=1)
         change = Change(
             Action.ALIAS_ADD, f"project-{next(self._numbers)}@example.com", mailbox=ERIN
@@ -80,22 +80,22 @@ class Lives:
         return self.settled(self.office.submit(change=change))
 
     def vote(self, who: str, request: Request) -> None:
-        """Approve a request in a person's name, on the request's latest card."""
+        """Approve a request as the given user, on the request's latest card."""
         self.office.vote(who, self.office.now(request))
         self.office.clock.advance(seconds=1)
 
     def settled(self, request: Request) -> Request:
-        """Advance the time until nothing is due for an hour."""
+        """Advance the clock until nothing is due for an hour."""
         for _ in range(MAX_STEPS):
             self.office.work()
             now = self.office.now(request)
             if now.due_at is None or now.due_at > self.office.clock() + LONG:
                 return now
             self.office.clock.now = max(now.due_at, self.office.clock())
-        raise AssertionError(f"{request.id} does not settle")
+        raise AssertionError(f"{request.id} did not settle")
 
     def check_alias(self, request: Request, notices: tuple[int, ...] = (1,)) -> None:
-        """Check that an alias was added once, with an allowed number of notices to each person."""
+        """Check that an alias was added once, and that nobody got too many notices."""
         office = self.office
         assert request.state is State.DONE, request
         assert office.events(request).count("request.done") == 1
@@ -139,7 +139,7 @@ def lives(
         assert slack.problems == []
 
 
-#: The ways in which a call to Slack can fail. A test uses each of them in turn.
+#: The ways in which a call to Slack can fail. Each is used in turn by a test.
 SLACK_WAYS: tuple[Callable[[Faults, int], None], ...] = (
     lambda faults, skip: faults.rate_limit("*", retry_after=7, skip=skip),
     lambda faults, skip: faults.fail("*", skip=skip),
@@ -179,7 +179,7 @@ def test_an_alias_is_added_once_whichever_call_of_slack_fails(lives: Lives) -> N
 def test_an_alias_is_added_once_whichever_request_fails(
     lives: Lives, reply: Reply, *, after: bool
 ) -> None:
-    """An alias is added once, whichever request fails, whether or not the request took effect."""
+    """An alias is added once, whichever request fails and whether or not it took effect."""
     for skip in itertools.count():
         lives.spoiler.spoil(reply, skip=skip, after=after)
         lives.check_alias(lives.alias())
@@ -190,7 +190,7 @@ def test_an_alias_is_added_once_whichever_request_fails(
 
 
 def test_an_outage_is_waited_for(lives: Lives) -> None:
-    """An approved change is retried during an outage, and the requester sees the reason."""
+    """During an outage, an approved change is retried and the requester sees the reason."""
     office, spoiler = lives.office, lives.spoiler
     request = lives.pending_alias()
     spoiler.spoil(problem(503), part="PATCH", times=10_000)
@@ -209,7 +209,7 @@ def test_an_outage_is_waited_for(lives: Lives) -> None:
 
 
 def test_an_outage_at_the_beginning_is_reported_once(lives: Lives) -> None:
-    """A short outage is shown only in the status. A longer outage is reported in one message."""
+    """A short outage appears only in the status. A longer outage is reported in one message."""
     office = lives.office
     request = _refused(lives, 503)
     assert _direct(lives, request) == []
@@ -228,7 +228,7 @@ def test_an_outage_at_the_beginning_is_reported_once(lives: Lives) -> None:
 
 
 def test_a_refused_token_is_reported_at_once(lives: Lives) -> None:
-    """A refused token is reported immediately, in a message that says who can fix the problem."""
+    """A rejected token is reported immediately, in a message that names who can fix the problem."""
     request = _refused(lives, 401)
     (told,) = _direct(lives, request)
     assert NOT_LET_IN in told
@@ -237,7 +237,7 @@ def test_a_refused_token_is_reported_at_once(lives: Lives) -> None:
 
 
 def _refused(lives: Lives, status: int) -> Request:
-    """Submit a request while the mail service responds with an error."""
+    """Submit a request while the mail service returns an error."""
     lives.spoiler.spoil(problem(status), times=10_000)
     return lives.office.ask(change=Change(Action.ALIAS_ADD, "new@example.com", mailbox=ERIN))
 

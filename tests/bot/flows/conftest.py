@@ -29,8 +29,8 @@ PLANS = (
     pytest.param(Plan("socket", "postgresql", replicas=2, copies=2), marks=pytest.mark.full),
 )
 
-#: A function that creates a database with the bot's tables, which exists until the exit stack
-#: closes.
+#: A function that creates a database with the bot's tables. The database exists until the exit
+#: stack closes.
 FreshDatabase = Callable[[str, ExitStack], str]
 
 
@@ -53,7 +53,7 @@ def fresh(
 
 @pytest.fixture(scope="session", params=PLANS, ids=str)
 def plan(request: pytest.FixtureRequest) -> Plan:
-    """Provide each way to run the bot in turn."""
+    """Provide each way of running the bot in turn."""
     found: Plan = request.param
     return found
 
@@ -72,12 +72,12 @@ def bots(
         database = fresh(plan.backend, end)
         found = end.enter_context(deployed(there, place, plan, database))
         yield found
-        # A card may be visible in Slack shortly before the bot stores its timestamp.
+        # A card may appear in Slack shortly before the bot stores its timestamp.
         there.here.slack.wait_for(found.has_one_card_each)
         found.read(audit.verify)
         said = [one.text for person in there.people for one in person.sees().ephemerals]
         assert INTERNAL_ERROR not in said
-        # One test makes Slack fail, so this error may appear once.
+        # This error may appear once, because one test makes Slack fail.
         assert said.count(TEXTS["slack.unavailable"]) <= 1
 
 

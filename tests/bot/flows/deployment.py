@@ -38,7 +38,7 @@ _ID = re.compile(r"R-[2-9A-Z]+")
 
 
 class Plan(NamedTuple):
-    """A way to run bots. Slack delivers `copies` copies of each event at the same time."""
+    """A way to run bots. Slack delivers `copies` copies of each event simultaneously."""
 
     mode: str
     backend: str
@@ -79,7 +79,7 @@ class Environment:
 
 @dataclass
 class Deployment:
-    """Running bots, and methods with which tests use and inspect them."""
+    """Running bots, and methods that tests use to operate and inspect them."""
 
     environment: Environment
     database: str
@@ -91,11 +91,11 @@ class Deployment:
         return self.environment.here
 
     def card(self, person: Person, text: str) -> Message:
-        """Request a change that needs approval in a person's name, and wait for the card."""
+        """Request a change that needs approval as the given user, and wait for the card."""
         return self.here.card_of(person, number_in(person.command(f"/email {text}")))
 
     def cards(self, about: str) -> list[Message]:
-        """Return all cards that contain a text, including superseded cards."""
+        """Return all cards that contain the given text, including superseded cards."""
         found = self.here.slack.messages(self.here.approvals)
         return [one for one in found if about in one.text and "asks to" in one.text]
 
@@ -106,11 +106,11 @@ class Deployment:
             self.wait_for_text(card, f"({number} of ")
 
     def wait_for_text(self, message: Message, part: str) -> None:
-        """Wait until a message contains a text."""
+        """Wait until a message contains the given text."""
         self.here.slack.wait_for(lambda: part in message.text)
 
     def check_answer(self, person: Person, part: str, deed: Callable[[], object]) -> None:
-        """Check that an action is answered with an ephemeral message that contains a text."""
+        """Check that an action is answered with an ephemeral message that contains the text."""
         before = len(person.sees().ephemerals)
         deed()
         self.here.slack.wait_for(
@@ -118,7 +118,7 @@ class Deployment:
         )
 
     def audited(self, event: str, person: Person, part: str = "") -> AuditRow:
-        """Wait for an audit row with this event, this actor and a text in its data."""
+        """Wait for an audit row with this event and actor, whose data contains the text."""
 
         def written() -> list[AuditRow]:
             rows = self.read(partial(audit.rows, limit=10_000))
@@ -212,7 +212,7 @@ def number_in(ack: Ack) -> str:
 
 
 def number_of(text: str) -> str:
-    """Return the request ID in a text."""
+    """Return the request ID that the text contains."""
     found = _ID.search(text)
     assert found is not None, text
     return found[0]

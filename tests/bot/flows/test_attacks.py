@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""One attack of each kind on a running bot. The workflow's tests cover the decisions in detail."""
+"""One attack of each kind on a running bot. The workflow tests cover the decisions in detail."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def card(flow: Deployment) -> Message:
 
 @contextmanager
 def _no_effect(flow: Deployment, card: Message | None = None) -> Iterator[None]:
-    """Check that a block changes nothing in the mail service, and that a request stays pending."""
+    """Check that a block changes nothing in the mail service and leaves a request pending."""
     flow.environment.recorder.take()
     yield
     assert flow.environment.recorder.take_writes() == []
@@ -65,7 +65,7 @@ def _no_effect(flow: Deployment, card: Message | None = None) -> Iterator[None]:
 
 
 def _http(flow: Deployment) -> HttpTransport:
-    """Deliver over HTTP from now on, and return the transport, which records all requests."""
+    """Switch to delivery over HTTP, and return the transport, which records all requests."""
     return flow.here.slack.deliver_over_http(flow.bots[0].slack_url)
 
 
@@ -137,7 +137,7 @@ def test_a_replay_is_not_done_again(flow: Deployment) -> None:
 
 
 def test_a_button_that_is_not_the_cards_does_nothing(flow: Deployment, card: Message) -> None:
-    """A button from another message, app or request has no effect, and the press is audited."""
+    """Pressing a button of another message, app or request has no effect and is audited."""
     here, number, blocks = flow.here, number_of(card.text), json.dumps(card.blocks)
     other = flow.card(here.alice, f"alias add {fresh_address()}")
     values = (number_of(other.text), "R-' OR 1=1 --" + "<!channel>" * 100)
@@ -155,7 +155,7 @@ def test_a_button_that_is_not_the_cards_does_nothing(flow: Deployment, card: Mes
 
 
 def test_edited_metadata_of_a_modal_proves_nothing(flow: Deployment, card: Message) -> None:
-    """Editing a modal's metadata can't deny another request or set another mailbox's password."""
+    """Edited modal metadata can't deny another request or set another mailbox's password."""
     here = flow.here
     other = flow.card(here.alice, f"alias add {fresh_address()}")
 
@@ -180,7 +180,7 @@ def test_edited_metadata_of_a_modal_proves_nothing(flow: Deployment, card: Messa
 
 
 def test_people_of_another_workspace_are_turned_away(flow: Deployment, card: Message) -> None:
-    """A press or command by a person from another workspace is refused immediately and audited."""
+    """A command or button press from another workspace is refused immediately and audited."""
     here, asked = flow.here, len(flow.requests())
     person = here.slack.person("oscar", team="T0000ELSE", enterprise="E0000ELSE")
     here.slack.world.channels[here.approvals].members.add(person.id)
@@ -191,7 +191,7 @@ def test_people_of_another_workspace_are_turned_away(flow: Deployment, card: Mes
         assert ELSEWHERE in text_of(here.window(person, "note"))
         flow.audited("vote.turned_away", person, "T0000ELSE")
         flow.audited("person.turned_away", person, "person.elsewhere")
-        # If a press's payload names our workspace, the bot checks the person's account in Slack.
+        # If the payload names our workspace, the bot checks the user's account in Slack.
         person.user = replace(person.user, team=here.slack.world.team)
         person.press(card, APPROVE)
         flow.audited("vote.refused", person, "person.other_workspace")
@@ -203,7 +203,7 @@ REASON = (
     " `code` &lt;!here&gt;\r\n> quoted _text_ http://evil.example \u202eevil\nRequest R-0000"
 )
 _SENT = ("chat.postMessage", "chat.update", "views.open", "views.update", "views.publish")
-#: The markup in angle brackets that the bot itself writes.
+#: The markup in angle brackets that the bot writes itself.
 _OURS = re.compile(r"<@[UW][A-Z0-9]+>|<!date\^\d+\^[^<>|]+\|[^<>|]+>")
 _ACTIVE = re.compile(r"[<>]|&(?!(?:amp|lt|gt);)")
 

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.parametrize("plan", [HTTP], indirect=True, ids=str, sco
 
 
 def _form(flow: Deployment, person: Person, name: str) -> View:
-    """Open a form from the menu in a person's name."""
+    """Open a form from the menu as the given user."""
     person.shortcut("postroom_menu")
     person.press_in_view(flow.here.window(person, "menu"), f"open_{name}")
     form = flow.here.window(person, name)
@@ -65,7 +65,7 @@ def test_a_ready_bot_reports_its_parts(flow: Deployment) -> None:
 def test_what_is_looked_up_is_answered_after_a_moment(
     flow: Deployment, text: str, answer: str
 ) -> None:
-    """A look-up is acknowledged, answered below the acknowledgement, and creates no request."""
+    """A look-up is acknowledged, then answered in a second message, and creates no request."""
     here, asked = flow.here, len(flow.requests())
     here.api.forwarder(fresh_address(), [ALICE])
     before = len(here.alice.sees().ephemerals)
@@ -78,7 +78,7 @@ def test_what_is_looked_up_is_answered_after_a_moment(
 
 
 def test_status_and_cancel(flow: Deployment) -> None:
-    """Only the requester can see and cancel a request. Others are told that it does not exist."""
+    """Only the requester can see and cancel a request. For other users, it does not exist."""
     here, address = flow.here, fresh_address()
     card = flow.card(here.alice, f"alias add {address}")
     number = number_of(card.text)
@@ -95,7 +95,7 @@ def test_status_and_cancel(flow: Deployment) -> None:
 
 
 def test_a_form_becomes_an_alias(flow: Deployment) -> None:
-    """A form that was opened from the shortcut shows errors in its modal, and creates an alias."""
+    """A form opened from the shortcut shows errors in its modal, and then creates an alias."""
     here, address = flow.here, fresh_address()
     form = _form(flow, here.alice, "alias_add")
     here.alice.submit(form, {"target": address, "last_day": "2020-01-31"})
@@ -116,13 +116,13 @@ def test_a_form_becomes_an_alias(flow: Deployment) -> None:
     flow.approve(card, here.bob)
     here.slack.wait_for(lambda: address in here.aliases())
     here.alice.close(here.window(here.alice, "note"))
-    # This form offers the aliases that the person has requested.
+    # This form offers the aliases that the user has requested.
     here.alice.submit(_form(flow, here.alice, "alias_remove"), {"target": address})
     here.slack.wait_for(lambda: address not in here.aliases())
 
 
 def test_the_home_tab_follows(flow: Deployment) -> None:
-    """The Home tab lists a person's own open requests and the requests to approve.
+    """The Home tab lists the user's own open requests and the requests to approve.
 
     A guest sees neither.
     """
@@ -147,7 +147,7 @@ def test_the_home_tab_follows(flow: Deployment) -> None:
 
 
 def test_trouble_with_slack_is_answered_and_counted(flow: Deployment) -> None:
-    """If Slack does not open a modal, the error is counted and the person is informed."""
+    """If Slack fails to open a modal, the error is counted and the user is informed."""
     here = flow.here
     here.slack.faults.fail("views.open", status=503)
     flow.check_answer(here.bob, TEXTS["slack.unavailable"], lambda: here.bob.command("/email"))

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The complete flow with each transport, acknowledgements under load, and kills during a write."""
+"""Complete flows with each transport, acknowledgements under load, and crashes during writes."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from postroom_bot.workflow.dependencies import MAX_WAITING
 CAROL = "carol@example.com"
 #: A time limit in seconds that is shorter than the bot's timeout for the mail service.
 SECONDS = 10.0
-#: The number of the worker's threads.
+#: The number of worker threads.
 JOBS = 4
-#: A number of look-ups that exceeds the limit on waiting look-ups.
+#: A number of look-ups that exceeds the limit on queued look-ups.
 CROWD = MAX_WAITING + 3
-#: The plans for bots that have little time to acknowledge.
+#: The plans for bots that have little time to acknowledge commands.
 ACKNOWLEDGED = pytest.mark.parametrize(
     "plan",
     [HTTP, pytest.param(Plan("socket", "sqlite"), marks=pytest.mark.full)],
@@ -132,7 +132,10 @@ def test_slow_jobs_delay_no_acknowledgement(hurried: Deployment) -> None:
 
 @ACKNOWLEDGED
 def test_a_crowd_that_waits_delays_no_other_person(hurried: Deployment) -> None:
-    """Waiting look-ups delay no other person's command. Excess look-ups are refused immediately."""
+    """Queued look-ups do not delay other users' commands.
+
+    Excess look-ups are refused immediately.
+    """
     here = hurried.here
     before = len(here.alice.sees().ephemerals)
     with hurried.environment.recorder.holding("GET"):
@@ -152,13 +155,13 @@ def test_a_crowd_that_waits_delays_no_other_person(hurried: Deployment) -> None:
 #: Timeouts in seconds for bots that are killed.
 SHORT = {"lease": 4, "timeout": 3}
 
-#: A function that starts a bot, which continues from the previous bot's state.
+#: A function that starts a bot, which continues from the state of the previous bot.
 Start = Callable[[], AbstractContextManager[Deployment]]
 
 
 @pytest.fixture
 def start(fresh: FreshDatabase, tmp_path: Path) -> Iterator[Start]:
-    """Provide a function that starts the same bot repeatedly."""
+    """Provide a function that starts, and later restarts, the same bot."""
     with ExitStack() as end:
         there = end.enter_context(environment(tmp_path / "environment"))
         database = fresh("sqlite", end)
@@ -182,7 +185,7 @@ def check_done_once(bot: Deployment, address: str) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("after", [False, True], ids=["before the write", "after the write"])
 def test_killed_while_it_writes(start: Start, after: bool) -> None:
-    """If a bot is killed during a write, the change is made exactly once."""
+    """If a bot is killed during a write, the change is still made exactly once."""
     address = fresh_address()
     with start() as bot, bot.environment.recorder.holding("PATCH", after=after) as gate:
         card = bot.card(bot.here.alice, f"alias add {address}")

@@ -39,7 +39,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Company]:
 def in_environment(
     here: Company, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> dict[str, object]:
-    """Set a bot's environment variables, and return the settings that they contain."""
+    """Set a bot's environment variables, and return the settings read from them."""
     given = bot_settings(tmp_path, here.slack, here.mail, here.policy)
     for name, value in given.items():
         monkeypatch.setenv(f"{PREFIX}{name.upper()}", str(value))

@@ -27,7 +27,8 @@ from postroom_common.database import Database
 
 EXAMPLE = str(ROOT / "bot" / "examples" / "policy.yml")
 WHO = ["explain", "--policy", EXAMPLE]
-#: Settings that may contain a secret by mistake. WRONG_STARTS are checked only when the bot starts.
+#: Settings that may contain a secret by mistake. Those in WRONG_STARTS are checked only when the
+#: bot starts.
 WRONG_PLACES = (
     *("mode", "replicas", "timeout", "log_level", "policy_file", "database", "api_url"),
     *("slack_bot_token", "slack_app_token", "awx_url", "awx_add_alias_template", "executor"),
@@ -81,7 +82,7 @@ def test_mistakes_are_reported_together(
 def test_a_configuration_is_checked_online(
     here: Company, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The online check lists the channels as unchecked and fails if Slack refuses a token."""
+    """The online check lists the channels as unchecked, and fails if Slack rejects a token."""
     status, out, _ = run("check-config", "--online")
     assert status == 0
     assert f"channels.approvals {here.approvals}" in out
@@ -112,7 +113,7 @@ def test_a_service_that_can_not_be_used_is_one_line(
 
 @pytest.mark.usefixtures("in_environment")
 def test_ids_that_slack_does_not_know_are_named(here: Company, run: Run) -> None:
-    """IDs that Slack doesn't know are listed with their keys in the policy."""
+    """IDs that Slack doesn't know are listed with the policy keys that contain them."""
     users = f"users: [{here.bob.id}"
     groups = f"usergroups: [{here.slack.usergroup(here.bob)}, S404]"
     policy = here.policy.replace(users, f"{groups}\n    users: [U99999999, {here.bob.id}")
@@ -139,7 +140,7 @@ def test_a_misplaced_secret_is_not_shown(
     command: str,
     places: tuple[str, ...],
 ) -> None:
-    """An error message never contains the value of a setting, which may be a misplaced secret."""
+    """An error never shows the value of a setting, because it may be a misplaced secret."""
     secrets = (here.slack.bot_token, here.mail.token, "https://me:db-pass-5521@host/x")
     for secret in secrets:
         for name in places:
@@ -191,7 +192,10 @@ def test_reading_creates_no_database(
 def test_the_audit_is_shown_in_part_or_as_a_whole(
     in_environment: dict[str, object], run: Run, tmp_path: Path
 ) -> None:
-    """The audit is shown in full, after a row or for a request, and checked with streamed lines."""
+    """The audit can be shown in full, after a row or for one request.
+
+    It can also be compared with the streamed lines.
+    """
     assert run("migrate")[0] == run("migrate")[0] == 0
     database, at = Database(str(tmp_path / "bot.sqlite3")), datetime.now(UTC)
     for number in ("R-2222", "R-3333"):
@@ -213,7 +217,7 @@ def test_the_audit_is_shown_in_part_or_as_a_whole(
         cut.stdout.close()
         assert cut.communicate()[1] == b""
     assert rows("--after", "1") == rows("--request", "R-3333") == [2]
-    # Showing nothing might hide a typing error in the ID.
+    # An empty result might hide a typo in the ID.
     assert run("audit", "show", "--request", "R-XXXX")[0] == 1
     lines, wrong = tmp_path / "audit.jsonl", tmp_path / "wrong.jsonl"
     lines.write_text(run("audit", "show")[1])
@@ -224,7 +228,7 @@ def test_the_audit_is_shown_in_part_or_as_a_whole(
 
 
 def test_mistakes_of_a_policy_have_their_lines(run: Run, tmp_path: Path) -> None:
-    """A policy is checked without any settings, and its errors are reported with line numbers."""
+    """A policy can be checked without any settings, and its errors have line numbers."""
     file = tmp_path / "policy.yml"
     file.write_text("version: 1\nrulez: []\n")
     status, out, _ = run("check-config", "--policy", str(file))
@@ -248,7 +252,7 @@ def test_a_decision_is_explained(run: Run, words: list[str], said: str) -> None:
 
 
 def test_a_user_id_selects_what_the_policy_knows_of_a_person(run: Run, tmp_path: Path) -> None:
-    """A user ID selects the person's pinned mailbox and the person's groups in the policy."""
+    """A user ID selects the user's pinned mailbox and the user's groups in the policy."""
     rule = "- {name: admins-only, actions: [alias.add], groups: [mail-admins], automatic: true}"
     file = tmp_path / "policy.yml"
     file.write_text(Path(EXAMPLE).read_text().replace("rules:", f"rules:\n  {rule}", 1))
@@ -274,14 +278,14 @@ def test_a_user_id_selects_what_the_policy_knows_of_a_person(run: Run, tmp_path:
     ],
 )
 def test_what_needs_no_decision_is_not_explained(run: Run, words: list[str]) -> None:
-    """An invalid question is refused instead of being interpreted as a different question."""
+    """An invalid question is refused instead of being misread as a different question."""
     status, out, err = run(*WHO, *words)
     assert (status, out) == (2, "")
     assert err.startswith("postroom-bot: ")
 
 
 def test_the_manifest(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The manifest is printed as JSON and matches the given transport."""
+    """The manifest is printed as JSON, for the given transport."""
     status, out, _ = run("manifest")
     assert (status, json.loads(out)) == (0, manifest(socket_mode=True))
     url = "https://bot.example.com/slack/events"

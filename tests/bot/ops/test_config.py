@@ -25,7 +25,7 @@ GOOD = {
 
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Remove all of the bot's settings from the environment of the tests."""
+    """Remove all of the bot's settings from the tests' environment."""
     for name in os.environ:
         if name.upper().startswith(config.PREFIX):
             monkeypatch.delenv(name)
@@ -47,7 +47,7 @@ def mistakes() -> tuple[str, ...]:
 
 
 def test_defaults_are_safe(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With only the required settings, the bot listens on nothing but the loopback address."""
+    """With only the required settings, the bot listens only on the loopback address."""
     give(monkeypatch, **GOOD)
     found = load()
     assert (found.mode, found.executor, found.replicas) == ("socket", "mail", 1)
@@ -84,7 +84,7 @@ def test_all_missing_settings_are_reported_together() -> None:
 def test_mistakes_with_secret_files_are_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A missing secrets directory, and a secret file that belongs to no setting, are reported."""
+    """A missing secrets directory and a secret file without a setting are both reported."""
     give(monkeypatch, **{name: text for name, text in GOOD.items() if name != "api_token"})
     folder = tmp_path / "credentials"
     monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(folder))
@@ -126,7 +126,7 @@ def test_mistakes_with_secret_files_are_named(
 def test_a_mistake_has_a_sentence(
     monkeypatch: pytest.MonkeyPatch, given: dict[str, str], sentence: str
 ) -> None:
-    """An error names the setting, its variable and the remedy. None of them are redacted."""
+    """An error names the setting, its variable and the remedy, none of which is redacted."""
     give(monkeypatch, **{**GOOD, **given})
     assert sentence in Redactor()(" ".join(mistakes()))
 

@@ -74,7 +74,7 @@ def test_secrets_are_hidden(style: str, secret: str) -> None:
 
 
 def test_json_keeps_the_types_of_fields() -> None:
-    """Numbers and null keep their types in JSON logs, and other values become strings."""
+    """Numbers and null keep their types in JSON logs, and all other values become strings."""
     fields = {"status": 200, "ms": 1.5, "tenant": None, "path": Path("/healthz")}
     own = logging.getLogger("postroom_bot.test")
     (line,) = written("json", lambda: own.info("request", extra={"fields": fields}))
@@ -108,7 +108,7 @@ def test_an_exception_is_logged_by_its_kind_and_place(
 
 
 def test_a_bug_in_a_listener_is_logged_and_answered() -> None:
-    """A bug in a listener is logged without the error's text, and the person gets an answer."""
+    """A bug in a listener is logged without the error's text, and the user gets an answer."""
     context = BoltContext()
     waits = BoltResponse(status=200)
     bodies: list[tuple[dict[str, Any], BoltResponse | None]] = [

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The bot's process: start, readiness, reload, shutdown, refused starts and a second process."""
+"""The bot's process: start, failed starts, readiness, reload, shutdown and a second process."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_bot_without_a_replica_ends_well(here: Company, tmp_path: Path) -> Non
 
 @pytest.mark.full
 def test_a_policy_is_reloaded(here: Company, tmp_path: Path) -> None:
-    """A reload applies a valid policy. If the new policy is invalid, the previous policy stays."""
+    """A reload applies a valid policy, and keeps the previous policy if the new one is invalid."""
     with running_bot(tmp_path, here.slack, here.mail, here.policy) as bot:
         bot.policy_file.write_text("version: 2\n")
         bot.reload()
@@ -98,7 +98,7 @@ def test_a_policy_is_reloaded(here: Company, tmp_path: Path) -> None:
         bot.policy_file.write_text(here.policy.replace("requests_per_day: 1000", ""))
         bot.reload()
         here.slack.wait_for(lambda: bot.readiness()[1]["policy"] == "ok")
-        # The bot has to handle a signal that arrives right after another signal.
+        # Each signal must be handled, even if it arrives right after another.
         bot.process.send_signal(signal.SIGHUP)
         bot.process.send_signal(signal.SIGTERM)
         assert bot.process.wait(60) == 0
@@ -122,7 +122,7 @@ def test_http_requests_under_way_are_answered_before_the_end(here: Company, tmp_
 
 @pytest.mark.full
 def test_a_bot_that_starts_logs_what_it_finds(here: Company, tmp_path: Path) -> None:
-    """The bot starts despite a refused token or an unknown user group, and logs both."""
+    """The bot starts despite a rejected token or an unknown user group, and logs both problems."""
     wrong = {"api_token": "wrong"}
     policy = here.policy.replace("users: [", "usergroups: [S404]\n    users: [")
     with running_bot(tmp_path, here.slack, here.mail, policy, settings=wrong) as bot:

@@ -36,7 +36,7 @@ def slack_api(slack: Workspace) -> Iterator[SlackApi]:
 
 
 def test_messages_are_posted_changed_and_told(slack: Workspace, slack_api: SlackApi) -> None:
-    """A message is updated in its original channel, and a new text removes the old blocks."""
+    """A message is updated in its original channel, and an update without blocks removes them."""
     alice = slack.person("alice")
     channel = slack.channel("news", alice)
     block = {"type": "section", "text": {"type": "mrkdwn", "text": "Hello."}}
@@ -56,9 +56,9 @@ def test_messages_are_posted_changed_and_told(slack: Workspace, slack_api: Slack
 def test_a_refused_token_is_kept_until_it_works_again(
     slack: Workspace, slack_api: SlackApi
 ) -> None:
-    """The readiness check reports a refused token until Slack accepts the token again.
+    """The readiness check reports a rejected token until Slack accepts the token again.
 
-    The check ignores other refusals.
+    The check ignores other errors.
     """
     transport = Mock(health=Mock(return_value=Health(works=True)))
     slack_api.client.token = "xoxb-revoked"
@@ -75,7 +75,7 @@ def test_a_refused_token_is_kept_until_it_works_again(
 def test_a_window_is_updated_in_the_state_that_is_known(
     slack: Workspace, slack_api: SlackApi
 ) -> None:
-    """Slack refuses to update a modal that has changed in the meantime, unless no hash is given."""
+    """Slack refuses to update a modal that has changed, unless the call contains no hash."""
     carol = slack.person("carol")
     opened = slack_api.open_view(slack.world.trigger(carol.id), views.menu())
     changed = slack_api.update_view(opened, views.loading_modal("One"))

@@ -21,7 +21,7 @@ BASE: dict[str, Any] = {
 
 
 def data_of(*rules: Mapping[str, Any], **more: Any) -> dict[str, Any]:
-    """Return a policy's data with these rules.
+    """Return the data of a policy with these rules.
 
     A rule without a name is named after its position.
     """

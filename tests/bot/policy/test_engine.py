@@ -49,7 +49,7 @@ BY_BOTH = (Quorum("security", 1), Quorum("admins", 1))
 
 
 def rule_of(person: Person, change: Change, *rules: dict[str, Any], facts: Facts = FACTS) -> str:
-    """Return the name of the rule that decides about a change."""
+    """Return the name of the rule that decides on a change."""
     return decide(policy_of(*rules), person, change, facts).rule
 
 
@@ -80,7 +80,7 @@ def test_built_in_controls_come_before_all_rules(
 
 
 def test_limits_allow_what_is_just_below_them() -> None:
-    """A person just below a limit can make another request.
+    """A user just below a limit can make another request.
 
     The limit on aliases applies only to requests that add an alias.
     """
@@ -92,7 +92,7 @@ def test_limits_allow_what_is_just_below_them() -> None:
 
 
 def test_a_tombstone_keeps_an_address_from_others_only() -> None:
-    """Only the last owner can use a reserved address. Removing the address is always allowed."""
+    """Only the last owner can use a reserved address. Removing an address is always allowed."""
     facts = replace(FACTS, tombstone_owner="alice@example.com")
     assert decide(OPEN, ALICE, X, facts).verdict is Verdict.ALLOW
     assert rule_of(ALICE, adding(X.target, "bob@example.com"), AUTOMATIC, facts=facts) == (
@@ -137,14 +137,14 @@ def test_a_tombstone_keeps_an_address_from_others_only() -> None:
 def test_a_rule_applies_where_its_conditions_are_met(
     condition: dict[str, Any], fits: Change, does_not: Change
 ) -> None:
-    """A rule applies only if each of its conditions is met."""
+    """A rule applies only if all its conditions are met."""
     rule = {**condition, "approvals": {"admins": 2}}
     assert rule_of(ALICE, fits, rule) == "rule-1"
     assert rule_of(ALICE, does_not, rule) in {"<default>", "<reserved>"}
 
 
 def test_denying_rules_come_first_and_then_the_first_match() -> None:
-    """Rules that deny are evaluated first. Of the other rules, only the first match counts."""
+    """Rules that deny are evaluated first. Among the other rules, the first match decides."""
     password = {"actions": ["password"], "deny": "a"}
     policy = policy_of(AUTOMATIC, password, {"deny": "b"}, {"deny": "c"})
     decision = decide(policy, ALICE, X, FACTS)
@@ -158,7 +158,7 @@ def test_denying_rules_come_first_and_then_the_first_match() -> None:
 
 
 def test_a_rule_applies_to_its_groups_and_names() -> None:
-    """A rule applies only to its groups and names, and all other requests are denied by default."""
+    """A rule applies only to its groups and names. By default, a request is denied."""
     rule = {"groups": ["security", "admins"], **AUTOMATIC}
     assert rule_of(ADMIN, X, rule) == "rule-1"
     decision = decide(policy_of(rule), ALICE, X, FACTS)
@@ -180,7 +180,7 @@ def test_a_rule_applies_to_its_groups_and_names() -> None:
     ],
 )
 def test_a_floor_raises_an_automatic_rule_to_two_approvals(change: Change, warning: str) -> None:
-    """Sensitive changes that a rule allows automatically still require two approvals."""
+    """Sensitive changes still require two approvals, even if a rule allows them automatically."""
     decision = decide(OPEN, ALICE, change, FACTS)
     assert decision.verdict is Verdict.NEEDS_APPROVAL
     assert decision.quorum == (Quorum("admins", 2),)
@@ -194,7 +194,7 @@ def test_a_floor_raises_an_automatic_rule_to_two_approvals(change: Change, warni
 
 
 def test_a_floor_adds_what_is_missing_to_the_first_group() -> None:
-    """If a rule requires too few approvals, missing approvals are added to its first group."""
+    """If a rule requires too few approvals, the missing ones are added to its first group."""
     for approvals, quorum in (
         ({"security": 1}, (Quorum("security", 2),)),
         ({"security": 3}, (Quorum("security", 3),)),
@@ -240,14 +240,15 @@ CONTROLS = ["<person>", "<identity>", "<invalid>", "<domain>", "<tombstone>", "<
 
 
 def test_an_explanation_lists_each_step_to_the_decision() -> None:
-    """An explanation shows the decision, its warnings, each step and the rules not evaluated."""
+    """An explanation shows the decision, its warnings, each step, and the rules not evaluated."""
     change = adding("payroll@example.com")
     lines = explain(policy_of(*RULES), ALICE, change, FACTS, plain_reason_text)
     assert lines[0].startswith("Allowed with approvals by own-alias: It needs 2 approvals")
     assert ("payroll@example.com" in lines[1], lines[2]) == (True, "")
     steps = [line.split(": ", 2)[:2] for line in lines[3:9]]
     assert [name for name, _ in steps] == CONTROLS
-    # The policy file alone contains no facts about the person, the address or the limits.
+    # Controls that depend on the person, the address or the limits are assumed to pass, because the
+    # policy file has no such facts.
     assert [said for _, said in steps] == [
         *("Assumed", "Passed", "Passed", "Passed", "Assumed", "Assumed")
     ]
@@ -308,8 +309,8 @@ changes_made = st.builds(
     mailbox=st.none() | addresses,
     destinations=st.lists(addresses, max_size=2).map(tuple),
 )
-# Ways to disguise a name so that a reader or a comparison misses it. Some of the resulting names
-# are not even valid addresses.
+# Ways to disguise a name so that neither a reader nor a comparison recognizes it. Some of the
+# resulting names are not even valid addresses.
 HOMOGLYPHS = str.maketrans("aceiopsxy", "асеіорѕху")  # noqa: RUF001 - that is the point
 LOOKS = str.maketrans("abeilost", "48311057")
 DISGUISES: dict[str, Callable[[str], str]] = {

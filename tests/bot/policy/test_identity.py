@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests of mailbox ownership, of the users who may not use the bot, and of reserved names."""
+"""Mailbox ownership, users who may not use the bot, and reserved names."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_confirmed_address_in_a_listed_domain_is_accepted() -> None:
     ],
 )
 def test_a_doubtful_address_is_not_accepted(about: dict[str, Any], code: str) -> None:
-    """The refusal of a doubtful address names the people to ask, but no other user's address."""
+    """If an address is doubtful, the refusal names whom to ask, but no other user's address."""
     mailbox, obstacle = own_mailbox(BOTH, about, None, NOW)
     assert mailbox is None
     assert obstacle == Reason(code, {"approvers": "admins"})
@@ -71,7 +71,7 @@ def test_a_doubtful_address_is_not_accepted(about: dict[str, Any], code: str) ->
 
 @pytest.mark.parametrize(("hours", "counts"), [(0, False), (71.99, False), (72, True), (99, True)])
 def test_a_changed_address_has_to_cool_down(hours: float, *, counts: bool) -> None:
-    """A changed address counts only after the cool-down. The refusal states when this ends."""
+    """A changed address counts only after the cool-down, and the refusal states when that ends."""
     mailbox, obstacle = own_mailbox(BOTH, profile(), NOW - timedelta(hours=hours), NOW)
     assert (mailbox == "bob@example.com") is counts
     ends = NOW + timedelta(hours=72 - hours)
@@ -105,7 +105,7 @@ def test_only_members_of_the_workspace_may_use_the_bot(
 
 
 def test_an_address_has_one_key() -> None:
-    """An address has one normalized key, whatever its case or the spelling of its domain."""
+    """An address has one normalized key, regardless of its case or its domain's spelling."""
     for typed, key in (
         ("Alice@Example.COM", "alice@example.com"),
         (" o'brien+x_1=y.z-1@example.com ", "o'brien+x_1=y.z-1@example.com"),
@@ -130,7 +130,7 @@ def test_an_address_has_one_key() -> None:
     ],
 )
 def test_an_invalid_address_is_refused(typed: str) -> None:
-    """The message about an invalid address is short and contains no invisible characters."""
+    """The error for an invalid address is short and contains no invisible characters."""
     with pytest.raises(InvalidAddress) as caught:
         address(typed)
     said = str(caught.value)
@@ -140,7 +140,7 @@ def test_an_invalid_address_is_refused(typed: str) -> None:
 
 @given(st.text(max_size=400))
 def test_any_text_is_taken_or_refused(typed: str) -> None:
-    """Any accepted address or domain is normalized to lower-case ASCII without markup."""
+    """Every accepted address or domain is normalized to lower-case ASCII without markup."""
     for read in (address, domain):
         try:
             key = read(typed)

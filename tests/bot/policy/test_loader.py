@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Policy files: their schema and meaning, and errors with a line and a remedy."""
+"""Policy files: their schema and meaning, and errors that have a line and a remedy."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ rules:
     automatic: true
 """
 RULE = "rules.own-password"
-#: A part of the file above, its replacement, and the resulting problem's line, key and text.
+#: A part of the file above, its replacement, and the line, key and text of the resulting problem.
 MISTAKES = [
     ("version: 1", "version: '1'", 1, "version", "Must be 1"),
     ("approvers: admins\n", "", 1, "approvers", "required"),
@@ -69,7 +69,7 @@ MISTAKES = [
     ("rules:", "requests: {tombstone: 9 d}\nrules:", 8, "requests.tombstone", "such as 24h"),
     ("rules:", "identity: {pinned: {U1BC: al}}\nrules:", 8, "identity.pinned.U1BC", "'al'"),
 ]
-#: Files that are refused with a single problem, and that problem's line and text.
+#: Files that are refused with a single problem, with the problem's line and text.
 BROKEN = [
     ("# only a comment\n", None, "is empty"),
     ("a:\n\tb: 1\n", 2, "not tabs"),
@@ -205,7 +205,7 @@ def paths(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 @settings(max_examples=150, deadline=None)
 @given(st.sampled_from([path for path in paths(DATA) if path]), st.sampled_from([*JUNK, None]))
 def test_the_schema_and_the_reader_accept_the_same(path: tuple[Any, ...], value: Any) -> None:
-    """The schema and the reader agree if any part of the example is replaced or removed."""
+    """The schema and the reader agree on the example with any part replaced or removed."""
     data = copy.deepcopy(DATA)
     parent = functools.reduce(operator.getitem, path[:-1], data)
     if value is None:
@@ -288,7 +288,7 @@ def test_a_mistake_in_a_rule_is_reported_at_its_key(
 
 
 def test_a_group_must_be_large_enough_for_the_floor() -> None:
-    """A group must be large enough for the minimum of two approvals, unless it is a user group."""
+    """A group must have enough members for two approvals, unless it is a user group."""
     groups = {**GROUPS, "boss": {"users": ["U00000009", "U00000009"]}}
     [(found, message)] = wrong(
         {**ALIAS, "automatic": None, "approvals": {"boss": 1}}, groups=groups
@@ -304,7 +304,7 @@ def test_a_group_must_be_large_enough_for_the_floor() -> None:
 
 
 def test_a_requester_does_not_count_as_an_approver() -> None:
-    """If all requesters belong to a group of approvers, the group needs one more member."""
+    """If all requesters belong to an approving group, the group needs one more member."""
     groups = {**GROUPS, "two": {"users": ["U00000001", "U00000002"]}}
     three = {**GROUPS, "two": {"users": ["U00000001", "U00000002", "U00000003"]}}
     for rule in (

@@ -1,6 +1,6 @@
 -- Copyright (c) 2026, Postroom contributors
 -- SPDX-License-Identifier: BSD-2-Clause
--- A database of the schema 0002, with requests in every state.
+-- A database with schema 0002, which contains requests in every state.
 BEGIN TRANSACTION;
 CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL,

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The audit is one append-only chain for all writers, and tampering is detected."""
+"""All writers append to one audit chain, and tampering with it is detected."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def filled(database: Database, clock: Clock, count: int) -> list[audit.AuditRow]
 
 
 def test_rows_are_kept_as_written(database: Database, clock: Clock) -> None:
-    """Rows are numbered from 1, linked by hashes, and can be read in pages or for one request."""
+    """Rows are numbered from 1, linked by hashes, and readable in pages or for one request."""
     assert database.read(audit.verify) == audit.Verified(0, audit.START)
     first, second = filled(database, clock, 2)
     assert database.read(audit.rows) == [first, second]
@@ -67,7 +67,7 @@ def test_secrets_are_refused(database: Database, clock: Clock) -> None:
 
 
 def test_the_database_refuses_edits(database: Database, clock: Clock) -> None:
-    """Database triggers prevent changes to rows and their removal."""
+    """Database triggers prevent rows from being changed or removed."""
     filled(database, clock, 3)
     statements = [
         "UPDATE audit SET actor = 'U2'",
@@ -127,7 +127,7 @@ def test_rows_are_streamed_in_order_and_at_least_once(database: Database, clock:
 
 @pytest.fixture
 def unprotected(database: Database, clock: Clock) -> Database:
-    """Provide a database with six rows and without the triggers that protect them."""
+    """Provide a database with six rows, without the triggers that protect them."""
     filled(database, clock, 6)
     if database.is_sqlite:
         statements = [
@@ -181,7 +181,7 @@ TAMPERS: list[Callable[[Rows], Rows]] = [
 
 @pytest.mark.parametrize("tamper", TAMPERS)
 def test_tampering_is_found(unprotected: Database, tamper: Callable[[Rows], Rows]) -> None:
-    """An edited, removed, inserted or reordered row is detected from the database alone."""
+    """An edited, removed, inserted or reordered row is detected without the streamed lines."""
 
     def work(connection: Connection) -> None:
         found = connection.execute(select(tables.audit).order_by(tables.audit.c.seq))
@@ -222,7 +222,7 @@ def test_a_changed_head_or_type_is_found(
 def test_a_rewritten_chain_is_found_by_the_streamed_lines(
     unprotected: Database, clock: Clock
 ) -> None:
-    """A chain that was rewritten completely is detected by comparison with the streamed lines."""
+    """A completely rewritten chain is detected by comparing it with the streamed lines."""
     lines: list[str] = []
     audit.stream(unprotected, lines.append)
     fields = json.loads(lines[1])
@@ -239,7 +239,10 @@ def test_a_rewritten_chain_is_found_by_the_streamed_lines(
 
 
 def test_streamed_lines_are_compared(unprotected: Database) -> None:
-    """Streamed lines may start late, repeat or lag. Changed or missing lines are detected."""
+    """Changed or missing streamed lines are detected.
+
+    The lines may start late, be repeated or lag behind the database.
+    """
     lines: list[str] = []
     audit.stream(unprotected, lines.append)
 

@@ -48,7 +48,7 @@ def checked(url: str) -> None:
 
 
 def test_an_empty_database_is_migrated(empty_url: str) -> None:
-    """The check of an empty database names the migration command, which can be run repeatedly."""
+    """Checking an empty database names the migration command, which can be run repeatedly."""
     with pytest.raises(DatabaseError, match="run postroom-bot migrate"):
         checked(empty_url)
     migrate(empty_url)
@@ -116,7 +116,7 @@ def test_a_database_of_the_first_release_keeps_its_ends(empty_url: str) -> None:
 
 
 def test_migrations_make_the_tables_known_here(database: Database) -> None:
-    """Migrations create the columns and indexes that the code defines."""
+    """Migrations create the same columns and indexes as the code defines."""
 
     def differences(connection: Connection) -> list[object]:
         options = {"compare_type": True}
@@ -145,7 +145,7 @@ def test_bots_may_migrate_at_the_same_time(empty_url: str) -> None:
 
 
 def test_a_migration_that_fails_leaves_nothing(empty_url: str) -> None:
-    """A failed migration creates no tables."""
+    """A failed migration leaves no tables behind."""
     with closing(Database(empty_url)) as database:
         database.write(lambda c: c.execute(text("CREATE TABLE tombstone (id INTEGER)")))
         with pytest.raises(DatabaseError, match=r"tombstone.* already exists") as found:
@@ -173,7 +173,7 @@ def test_a_sqlite_file_is_private(
 
 
 def test_an_unusable_database_is_reported_in_one_line(tmp_path: Path) -> None:
-    """An unusable database is reported in one line with the reason."""
+    """The error for an unusable database is one line that contains the reason."""
     for url in ("sqlite:///:memory:", "sqlite:///a.sqlite?mode=ro", "mysql://h/x", "a://h:x"):
         with pytest.raises(
             DatabaseError, match=r"the database must be a file or a URL|unsupported database"
@@ -224,7 +224,7 @@ def test_writers_of_a_file_take_turns(
 
 @pytest.mark.full
 def test_a_deadlock_is_retried(postgresql_url: str, postgresql_template: str) -> None:
-    """A transaction that PostgreSQL rolls back after a deadlock is run again."""
+    """PostgreSQL rolls back a transaction after a deadlock, and the store runs it again."""
     barrier = Barrier(2)
     runs: list[str] = []
 

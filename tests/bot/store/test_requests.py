@@ -49,7 +49,7 @@ SHOWN = Reason("password.shown")
 
 
 def added(database: Database, clock: Clock, **fields: Any) -> Request:
-    """Add a request with the given fields; by default, U1 requests an alias."""
+    """Add a request with the given fields. By default, U1 requests an alias."""
     usual: dict[str, Any] = {"change": WISH, "requester": "U1", "team": "T1", "at": clock()}
     return database.write(partial(requests.add, **usual | fields))
 
@@ -160,7 +160,7 @@ def test_an_expired_lease_is_free(database: Database, clock: Clock, owner: str) 
 def test_the_earlier_of_a_release_and_a_poke_counts(
     database: Database, clock: Clock, poked: int | None, released: int | None, due: int | None
 ) -> None:
-    """A request is due at the earlier of the times set by its release and by another process."""
+    """A request is due at the time from its release or from `mark_due`, whichever is earlier."""
     made = added(database, clock)
 
     def after(minutes: int | None) -> datetime | None:
@@ -178,7 +178,7 @@ def test_the_earlier_of_a_release_and_a_poke_counts(
 
 
 def test_a_state_is_followed_only_as_the_model_says(database: Database, clock: Clock) -> None:
-    """Only transitions that the model allows are possible. A final state's time is recorded."""
+    """Only transitions in the model are allowed, and the time of a final state is recorded."""
     for state, to in itertools.product(State, State):
         made = added(database, clock, state=state)
         step = partial(requests.transition, request=made, to=to, at=clock(), result=SHOWN)
@@ -280,7 +280,7 @@ def test_one_of_many_threads_moves_a_request(database: Database, clock: Clock) -
 
 
 def test_only_the_first_delivery_counts(database: Database, clock: Clock) -> None:
-    """A delivery's key is new only once, unless it is purged or its transaction is rolled back."""
+    """A delivery key is new only once, unless it is purged or its transaction is rolled back."""
 
     def first(key: str) -> bool:
         return database.write(lambda c: slack_deliveries.record_if_new(c, key, at=clock()))
@@ -333,7 +333,10 @@ def test_a_mailbox_lock_has_one_holder(database: Database, clock: Clock) -> None
 
 
 def test_a_changed_address_is_recorded_with_its_time(database: Database, clock: Clock) -> None:
-    """Each change to a person's address is recorded with its time, but the first address is not."""
+    """Each change to a user's address is recorded with its time.
+
+    The first address is not recorded as a change.
+    """
     begin = clock()
     assert database.read(lambda c: profile_emails.latest(c, "U1")) is None
     for _ in range(2):
@@ -366,7 +369,7 @@ def test_a_reservation_counts_until_its_end(database: Database, clock: Clock) ->
 
 
 def test_the_ledger_has_each_change_once(database: Database, clock: Clock) -> None:
-    """The ledger lists each change once, in the order of creation, however often it is recorded."""
+    """The ledger lists each change once, in order of creation, however often it is recorded."""
     changes = [
         Change(Action.FORWARD_ADD, "team@example.com", destinations=("b@example.com", "a@x.org")),
         Change(Action.ALIAS_ADD, "sales@example.com", MAILBOX, last_day=date(2027, 1, 31)),

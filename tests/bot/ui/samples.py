@@ -32,7 +32,7 @@ MAILBOX, ADDRESS = "alice@example.com", "sales@example.com"
 PASSWORD = Change(Action.PASSWORD, "bob@example.com")
 PERSON = Person(ALICE, mailbox=MAILBOX)
 
-#: Markup that no input may add to the bot's messages.
+#: Markup that user input must not be able to add to the bot's messages.
 CALLS = ("<!here", "<!channel", "<!everyone", "<!subteam", "<@U0EVIL", "<https://evil")
 HOSTILE = (
     "<!here> and <!channel>",
@@ -63,7 +63,7 @@ _REQUEST = Request(
 
 
 def request(state: State = State.PENDING, **changes: Any) -> Request:
-    """Return a request with these changes. It ended at 13:22 UTC, unless it is new or pending."""
+    """Return a request with these changes. Unless it is new or pending, it ended at 13:22 UTC."""
     ended = None if state in (State.NEW, State.PENDING) else NOON.replace(hour=13, minute=22)
     return replace(_REQUEST, **{"state": state, "closed_at": ended, **changes})
 
@@ -113,7 +113,7 @@ def hostile_requests() -> Iterator[tuple[str, Request, list[Vote]]]:
 
 
 def check(payload: Message | Mapping[str, Any]) -> None:
-    """Check that Slack accepts a message or view, and that it contains no markup from input."""
+    """Check that Slack accepts a message or view, and that user input adds no markup."""
     assert problems(payload) == []
     for text in strings(payload._asdict() if isinstance(payload, Message) else payload):
         assert not any(call in text for call in CALLS), text
@@ -154,5 +154,5 @@ def presses(payload: Message | Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def seen(payload: Message | Mapping[str, Any]) -> str:
-    """Return the visible texts of the blocks as one string."""
+    """Return the visible text of the blocks as one string."""
     return "\n".join(strings(blocks_of(payload)))

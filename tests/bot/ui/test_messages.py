@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Slack accepts all cards, notices, lists and Home tabs, and input stays plain text."""
+"""Slack accepts all cards, notices, lists and Home tabs, and user input stays plain text."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def record(text: str, value: str, **more: object) -> dict[str, object]:
 
 
 def test_hostile_requests_are_shown_as_text() -> None:
-    """Hostile text stays plain text in all messages and views, in every state and action."""
+    """Hostile text stays plain text in all messages and views, for every state and action."""
     for text, made, votes in samples.hostile_requests():
         check(card(made, votes))
         check(messages.received(made))
@@ -67,7 +67,7 @@ def test_hostile_requests_are_shown_as_text() -> None:
 
 
 def test_the_largest_payloads_are_accepted() -> None:
-    """The largest messages are accepted, and a text states how many entries were left out."""
+    """Slack accepts the largest messages, and they state how many entries were left out."""
     longest = "&" * 254
     many = request(requester_mailbox=longest, result=samples.legacy(longest * 4))
     check(home_tab(PERSON, [longest] * 1000, [many] * 100, [many] * 100))
@@ -83,7 +83,7 @@ def test_the_largest_payloads_are_accepted() -> None:
 
 
 def test_a_pending_card_has_all_that_approvers_need() -> None:
-    """A pending card shows what approvers need, and its buttons only carry the request's ID."""
+    """A pending card shows what approvers need, and its buttons carry only the request's ID."""
     warnings = (samples.legacy("Mail will leave `example.com`."),)
     shown = card(request(warnings=warnings), [vote(CAROL)])
     for part in (
@@ -164,7 +164,7 @@ def test_a_card_lists_the_votes_that_count_and_every_destination() -> None:
 
 
 def test_notices_show_the_next_step_and_what_is_in_the_way() -> None:
-    """Notices offer the next step and show a problem together with its expected end."""
+    """Notices offer the next step. If a problem blocks it, they show when the bot will give up."""
     assert presses(messages.status_message(request())) == [(messages.REQUEST_CANCEL, "R-7K2M")]
     approved = messages.status_message(request(State.APPROVED, change=samples.PASSWORD))
     assert presses(approved) == [(messages.PASSWORD_SHOW, "R-7K2M")]
@@ -200,7 +200,7 @@ def test_the_home_tab_shows_the_mailbox_and_the_requests() -> None:
 
 
 def test_lists_are_sorted_and_complete() -> None:
-    """Lists are sorted and complete, and an empty list is replaced with a sentence."""
+    """Lists are sorted and complete, and an empty list is replaced by a sentence."""
     text = messages.command_list().text
     assert all(f"`/email {one.usage}` {one.summary}" in text for one in SUBCOMMANDS)
     lines = messages.alias_list(MAILBOX, ["b@x.y", "a@x.y"]).text.splitlines()
@@ -235,7 +235,7 @@ def test_text_is_escaped_once() -> None:
 @settings(deadline=None)
 @given(st.sampled_from(samples.HOSTILE) | st.text(min_size=1, max_size=300), st.integers(10, 60))
 def test_long_text_is_cut_between_pieces(text: str, limit: int) -> None:
-    """Long text becomes one printable line, which is not cut within an entity or a link."""
+    """Long text becomes one printable line and is never cut within an entity or a link."""
     line = markup.one_line(text, limit)
     assert len(line) <= limit
     assert line.isprintable()

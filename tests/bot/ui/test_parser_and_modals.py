@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Commands and forms, as users fill them in, the other modals, and the manifest."""
+"""Commands and forms as users enter them, the other modals, and the manifest."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def errors(form: str, **typed: str | None) -> dict[str, str]:
 
 
 def test_every_form_is_accepted_and_has_the_fields_of_its_errors() -> None:
-    """Slack accepts every form, and each form contains the fields at which its errors are shown."""
+    """Slack accepts every form, and each form has the fields at which its errors are shown."""
     for form in views.FORMS:
         view = views.form(form)
         check(view)
@@ -78,7 +78,7 @@ def test_a_form_is_read_as_a_request() -> None:
 
 
 def test_all_errors_are_shown_at_their_fields() -> None:
-    """All errors are shown at their fields as plain text, because Slack renders no markup there."""
+    """All errors are shown at their fields, as plain text because Slack renders no markup there."""
     assert errors("alias_add").keys() == {"target"}
     typed = {"target": "sales", "mailbox": "<@U1>", "last_day": "soon", "justification": "x" * 201}
     found = errors("alias_add", **typed)
@@ -111,7 +111,7 @@ def test_the_password_is_shown_once_and_never_sent_back() -> None:
 
 
 def test_views_keep_what_they_are_about() -> None:
-    """A view stores the mailbox, request and card that it is about."""
+    """A view stores the mailbox, request and card that it refers to."""
     for request_id in ("R-7K2M", None):
         view = views.password_confirm(ALICE, request_id)
         check(view)
@@ -190,7 +190,7 @@ UNDERSTOOD: list[tuple[str, parser.Command]] = [
 
 @pytest.mark.parametrize(("text", "command"), UNDERSTOOD)
 def test_a_command_is_understood(text: str, command: parser.Command) -> None:
-    """A command is understood in every form in which people may type it and Slack may send it."""
+    """A command is understood in every form in which users may type it and Slack may send it."""
     assert parser.parse(text) == command
 
 
@@ -268,7 +268,7 @@ starts = [*(one.words for one in parser.SUBCOMMANDS), *(one.example for one in p
     st.lists(texts | st.sampled_from(["to", "until", "from", "because", SALES]), max_size=6),
 )
 def test_any_text_is_a_command_or_a_refusal_without_secrets(start: str, words: list[str]) -> None:
-    """Any text is a command or is refused, and a refusal repeats no word that may be a password."""
+    """Any text is a command or is refused, and a refusal never repeats a possible password."""
     said = ""
     try:
         command = parser.parse(" ".join([start, SECRET, *words]))

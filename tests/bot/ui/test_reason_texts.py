@@ -21,7 +21,7 @@ from postroom_bot.domain import Reason
 from postroom_bot.ui.reason_texts import TEXTS, plain_reason_text, reason_text
 
 APPROVED = Path(__file__).parents[1] / "messages.approved.txt"
-#: The codes of reasons that a migration stores.
+#: Reason codes that a migration stores.
 MIGRATED = {"legacy"}
 RAISING = {
     "Reason",
@@ -65,7 +65,7 @@ def _sample(code: str) -> Reason:
 
 
 def _codes(node: ast.expr) -> Iterator[str]:
-    """Yield the reason codes in an argument."""
+    """Yield the reason codes that an argument may contain."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         yield node.value
     elif isinstance(node, ast.IfExp):
@@ -103,7 +103,7 @@ def test_the_texts_are_approved() -> None:
 
 @pytest.mark.parametrize("hostile", ["<!channel>", "`*x*`", "a\nb", "&lt;"])
 def test_parameters_are_escaped(hostile: str) -> None:
-    """Parameters are escaped and shown as code on one line, including lists and nested reasons."""
+    """Parameters are escaped and shown as code on one line, even lists and nested reasons."""
     for reason in (
         Reason("address.taken", {"address": hostile}),
         Reason("warning.external", {"address": "x", "destinations": [hostile]}),
@@ -116,7 +116,7 @@ def test_parameters_are_escaped(hostile: str) -> None:
 
 
 def test_texts_for_places_without_markup() -> None:
-    """Texts for places without markup contain no backticks or entities, and show times in UTC."""
+    """Texts for places without markup have no backticks or entities, and show times in UTC."""
     assert plain_reason_text(_sample("policy.deny")) == "A sentence with code & <b>."
     assert "2026-11-21 12:00 UTC." in plain_reason_text(_sample("mailbox.changed"))
     assert reason_text(Reason("of.later", {"a": "<!here>"})) == "`of.later {'a': '&lt;!here&gt;'}`"

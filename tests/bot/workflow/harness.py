@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The bot's workflow, the services that it uses, and shortcuts for people's actions."""
+"""The bot's workflow, the services that it uses, and shortcuts for users' actions."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ rules:
 
 @dataclass
 class Harness:
-    """The workflow and its people. Bob, Carol and Dora are admins, and Dora is also in security."""
+    """The workflow and its users. Bob, Carol and Dora are admins, and Dora is also in security."""
 
     slack: SlackWorkspace
     api: Api
@@ -114,7 +114,7 @@ class Harness:
         for _ in range(50):
             if not worker.step():
                 return
-        raise AssertionError("there is no end to what is due")
+        raise AssertionError("the worker never ran out of due requests")
 
     def ask(self, who: str = "alice", change: Change | None = None) -> Request:
         """Submit a change, by default a new alias, and let the worker process the request."""
@@ -130,7 +130,7 @@ class Harness:
         )
 
     def voted(self) -> Request:
-        """Return a request with an approval that was cast but has not been counted yet."""
+        """Return a request with an approval that was cast but not yet counted."""
         request = self.ask()
         self.vote("bob", request)
         return request
@@ -138,7 +138,7 @@ class Harness:
     def vote(
         self, who: str, request: Request, *, approves: bool = True, card: MessageRef | None = None
     ) -> Reason:
-        """Press a button on a card in a person's name. The worker does not count the vote."""
+        """Press a button on a card as the given user, without letting the worker count the vote."""
         posted = card or request.card
         assert posted is not None
         world = self.slack.world
@@ -167,7 +167,7 @@ class Harness:
         return self.deps.database.read(lambda c: votes.on_request(c, request.id))
 
     def pass_time(self, **parts: float) -> None:
-        """Advance the clock, and let the worker process what is due."""
+        """Advance the clock, and let the worker process everything that is due."""
         self.clock.advance(**parts)
         self.work()
 
@@ -179,7 +179,7 @@ class Harness:
         )
 
     def cards(self) -> list[Message]:
-        """Return the messages in the channel for approvals."""
+        """Return the messages in the approvals channel."""
         return self.slack.messages(self.channels["approvals"])
 
     def told(self, who: str) -> list[str]:
@@ -193,7 +193,7 @@ class Harness:
         return [row.event for row in found]
 
     def details(self, request: Request) -> dict[str, Mapping[str, Any]]:
-        """Return the data of a request's latest audit row for each event."""
+        """Return the data of the latest audit row for each event of a request."""
         found = self.deps.database.read(lambda c: audit.rows(c, request_id=request.id))
         return {row.event: row.data for row in found}
 

@@ -23,7 +23,7 @@ from postroom_common.database import Database, DatabaseError
 
 
 class _Now(Clock):
-    """A clock that follows real instead of simulated time, because threads wait in real time."""
+    """A clock that follows real time, because threads can't wait in simulated time."""
 
     def __call__(self) -> datetime:
         """Return the current time."""
@@ -47,7 +47,7 @@ def _all_ended(office: Harness, asked: list[Request]) -> Callable[[], bool]:
 
 
 def test_two_workers_do_everything_once(office: Harness) -> None:
-    """Two workers never process the same mailbox at once, and make each change exactly once."""
+    """Two workers make each change exactly once, and never process the same mailbox at once."""
     _automatic(office)
     lock, at_work, clashes = threading.Lock(), set[str](), list[str]()
 
@@ -87,7 +87,7 @@ def test_two_workers_do_everything_once(office: Harness) -> None:
 
 
 def test_a_worker_that_stops_ends_what_it_has_begun(office: Harness) -> None:
-    """A worker that is stopped finishes the request that it holds, and starts no other request."""
+    """A worker that is stopped finishes the request that it is processing, and starts no other."""
     _automatic(office)
     begun, go_on = threading.Event(), threading.Event()
 

@@ -31,7 +31,7 @@ from postroom_bot.workflow.worker import KEEP_KEYS, PURGE_EVERY, Worker
 def test_what_was_done_and_not_written_down_is_done_again_and_written_once(
     office: Harness, trouble: Exception
 ) -> None:
-    """A change that was made but not recorded before a crash is repeated and recorded once."""
+    """A change that was made before a crash but not recorded is repeated, and recorded once."""
     request = office.voted()
     Worker(
         office.with_(
@@ -83,7 +83,7 @@ def test_an_address_is_kept_free_from_before_the_job_has_ended(office: Harness) 
 
 
 def test_the_limit_of_aliases_does_not_stop_what_was_done_before_the_crash(office: Harness) -> None:
-    """The alias limit does not count an alias that the request itself added before a crash."""
+    """The alias limit doesn't count an alias that the same request added before a crash."""
     office.set_policy(limits={"aliases_per_mailbox": 1})
     request = office.voted()
     Worker(office.with_(executor=InterruptedExecutor(office.deps.executor))).step()
@@ -95,7 +95,7 @@ def test_the_limit_of_aliases_does_not_stop_what_was_done_before_the_crash(offic
 
 @pytest.mark.parametrize("state", [State.NEW, State.PENDING, State.APPROVED, State.EXECUTING])
 def test_a_lease_that_ran_out_is_taken_over(office: Harness, state: State) -> None:
-    """Another worker takes over a request with an expired lease, whatever the request's state."""
+    """Another worker takes over a request with an expired lease, whatever state it is in."""
     request = office.submit()
     if state is not State.NEW:
         office.work()
@@ -122,7 +122,7 @@ def test_a_lease_that_ran_out_is_taken_over(office: Harness, state: State) -> No
 
 
 def test_a_cancelled_request_is_let_pass(office: Harness) -> None:
-    """If a request is cancelled, a worker that still holds it can no longer write to it."""
+    """After a request is cancelled, the worker that was processing it can no longer write to it."""
     request = office.voted()
     held = lease_request(office.deps, request.id)
     assert held is not None
@@ -187,7 +187,7 @@ def test_a_mistake_in_the_executor_has_an_end_as_well(office: Harness) -> None:
 
 
 def test_a_busy_mailbox_is_looked_at_again_soon(office: Harness) -> None:
-    """A request for a busy mailbox is retried soon, and the attempt is not counted."""
+    """A request for a busy mailbox is retried soon, and this does not count as an attempt."""
     request = office.voted()
     now = office.clock()
     take, until = requests.lock_mailbox, now + office.deps.lease
@@ -204,7 +204,7 @@ def test_a_busy_mailbox_is_looked_at_again_soon(office: Harness) -> None:
 
 @pytest.mark.parametrize("error", [None, RuntimeError])
 def test_no_lock_is_left_behind(office: Harness, error: type[Exception] | None) -> None:
-    """The lock on a mailbox is released, however an execution ends."""
+    """The lock on a mailbox is released, no matter how an execution ends."""
     office.voted()
     Worker(office.with_(executor=FailingExecutor(error=error))).step()
     other = office.ask(change=Change(Action.ALIAS_ADD, "second@example.com"))
@@ -212,7 +212,7 @@ def test_no_lock_is_left_behind(office: Harness, error: type[Exception] | None) 
 
 
 def test_a_removal_at_an_alias_s_end_is_asked_for_once(office: Harness) -> None:
-    """The removal of an expired alias is requested once, even if the worker checks it again."""
+    """The worker requests the removal of an expired alias once, even if it checks again."""
     change = Change(Action.ALIAS_ADD, NEW, last_day=date(2026, 11, 21))
     request = office.approve(office.ask(change=change), "bob")
     office.pass_time(days=1)
@@ -222,7 +222,10 @@ def test_a_removal_at_an_alias_s_end_is_asked_for_once(office: Harness) -> None:
 
 
 def test_where_lines_go_may_be_full(office: Harness) -> None:
-    """If audit lines can't be written, other upkeep still runs, and the lines are written later."""
+    """If audit lines can't be written, other maintenance still runs.
+
+    The lines are written later.
+    """
     office.ask()
 
     def full(_line: str) -> None:
@@ -239,7 +242,7 @@ def test_where_lines_go_may_be_full(office: Harness) -> None:
 
 
 def test_old_keys_and_tombstones_are_forgotten(office: Harness) -> None:
-    """Old delivery keys and reservations are deleted only after they have expired."""
+    """Old delivery keys and reservations are deleted, but only after they have expired."""
     worker = Worker(office.deps)
     database, at = office.deps.database, office.clock()
     assert database.write(lambda c: slack_deliveries.record_if_new(c, "key", at=at))
@@ -257,7 +260,7 @@ def test_old_keys_and_tombstones_are_forgotten(office: Harness) -> None:
     ("tries", "most"), [(1, 2), (2, 4), (5, 32), (10, MAX_DELAY), (99, MAX_DELAY)]
 )
 def test_pauses_grow_to_a_limit(tries: int, most: float) -> None:
-    """Pauses double up to a limit, with a small variation, and are never shorter than requested."""
+    """Pauses double up to a limit, vary slightly, and are never shorter than requested."""
     for _ in range(20):
         assert 0.8 * most <= retry_delay(tries) <= most
         assert retry_delay(tries, 5000.0) == 5000.0

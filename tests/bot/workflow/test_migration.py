@@ -40,7 +40,7 @@ NOW = datetime(2026, 11, 23, 12, 0, 30, tzinfo=UTC)
 
 
 def _value(column: Column[Any], value: Any) -> Any:
-    """Convert a value from SQLite for a column of either kind of database."""
+    """Convert a value from SQLite to a column's type in either kind of database."""
     if value is None:
         return None
     if isinstance(column.type, JSON):
@@ -103,7 +103,7 @@ def test_a_migrated_database_is_complete(office: Harness) -> None:
 
 
 def test_every_open_request_of_a_migrated_database_completes(office: Harness) -> None:
-    """The worker and approvers can complete every open request of a migrated database."""
+    """Workers and approvers can complete every open request of a migrated database."""
     office.clock.now = NOW
     office.keys = itertools.count(1000)
     before = _by_target(office)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests of new passwords: who can create them, when, and that the bot never stores them."""
+"""New passwords: who can create them and when, and that the bot never stores them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,10 @@ def _approved(office: Harness) -> Request:
 
 
 def test_one_s_own_password_is_made_at_once(office: Harness, service: RunningService) -> None:
-    """A person creates their own password immediately, and the owner and auditors are notified."""
+    """Users can create their own password immediately.
+
+    The owner and the auditors are notified.
+    """
     alice, team = office.people["alice"].id, office.deps.workspace.team
     assert office.passwords.authorize(alice, team) == ALICE
     made = _reveal(office, "alice")
@@ -88,7 +91,7 @@ def test_pressing_again_makes_another_and_a_second_delivery_none(office: Harness
 
 
 def test_the_owner_makes_what_was_approved_for_another(office: Harness) -> None:
-    """Only the mailbox's owner can create a password that was requested by another person."""
+    """Only the mailbox's owner can create a password that someone else requested."""
     request = _approved(office)
     assert request.quorum[0].approvals == 2
     assert "when you are ready to copy it" in office.told("erin")[-1]
@@ -112,7 +115,7 @@ def test_the_owner_makes_what_was_approved_for_another(office: Harness) -> None:
 
 
 def test_an_approved_password_is_looked_at_again(office: Harness) -> None:
-    """If the requester's account was deactivated after the approval, no password is created."""
+    """If the requester's account is deactivated after the approval, no password is created."""
     request = _approved(office)
     office.slack.change_user(office.people["alice"], announce=False, deleted=True)
     with pytest.raises(UserError, match=r"request\.requester_changed"):
@@ -121,7 +124,7 @@ def test_an_approved_password_is_looked_at_again(office: Harness) -> None:
 
 
 def test_an_offer_that_nobody_takes_expires(office: Harness) -> None:
-    """An approved password that is not created in time expires."""
+    """An approved password expires if it is not created in time."""
     request = _approved(office)
     office.clock.advance(days=1)
     with pytest.raises(UserError, match=r"password\.offer_expired"):
@@ -132,7 +135,7 @@ def test_an_offer_that_nobody_takes_expires(office: Harness) -> None:
 
 @pytest.mark.parametrize("change", [{"deleted": True}, {"email": "zoe@example.com"}])
 def test_a_changed_account_gets_none(office: Harness, change: dict[str, Any]) -> None:
-    """A person whose account has changed can neither open the offer nor press its button."""
+    """A user whose account has changed can neither open the offer nor press its button."""
     alice, team = office.people["alice"].id, office.deps.workspace.team
     office.passwords.authorize(alice, team)
     office.slack.change_user(office.people["alice"], announce=False, **change)
@@ -155,7 +158,7 @@ def test_whoever_is_told_at_once_may_press_at_once(office: Harness) -> None:
 
 
 def test_a_request_or_mailbox_in_use_is_not_waited_for(office: Harness) -> None:
-    """If the request or the mailbox is in use, the person can try again in a moment."""
+    """If the request or the mailbox is in use, the user can try again in a moment."""
     request = _approved(office)
     held = lease_request(office.deps, request.id)
     assert held is not None
@@ -183,7 +186,7 @@ def test_without_an_answer_from_slack_nobody_is_believed(office: Harness) -> Non
 def test_a_password_that_was_not_shown_can_be_made_again(
     office: Harness, trouble: BaseException
 ) -> None:
-    """A password that could not be shown can be created again under the same approval."""
+    """If a password could not be shown, the same approval allows creating another one."""
     request = _approved(office)
     for who, mailbox, approved in (("erin", ERIN, request), ("alice", ALICE, None)):
         with pytest.raises((UserError, SystemExit)):
@@ -204,7 +207,7 @@ def test_a_password_that_was_not_shown_can_be_made_again(
 def test_a_silent_mail_service_costs_one_press(
     office: Harness, mail: MailApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the mail service does not respond, an approved password can be created again."""
+    """If the mail service does not respond, an approved password can still be created later."""
     request = _approved(office)
     with monkeypatch.context() as patch:
         patch.setattr(mail, "set_password", Mock(side_effect=Unavailable))

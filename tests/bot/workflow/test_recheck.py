@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Everything that a decision is based on is checked again before a request is executed."""
+"""Everything that a decision depends on is checked again before a request is executed."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ LATER_CHANGES: list[tuple[Disturbance, str]] = [
 def test_a_change_before_the_decision_stops_it(
     office: Harness, change: Disturbance, says: str
 ) -> None:
-    """A change before the votes are counted stops the request."""
+    """A change that occurs before the votes are counted stops the request."""
     request = office.ask()
     change(office, request)
     stopped = office.approve(request, "bob")
@@ -86,7 +86,7 @@ def test_a_change_before_the_decision_stops_it(
 def test_a_change_after_the_decision_stops_it_too(
     office: Harness, change: Disturbance, says: str
 ) -> None:
-    """A change between the approval and a delayed execution stops the request."""
+    """A change that occurs between the approval and a delayed execution stops the request."""
     request = office.voted()
     Worker(office.with_(executor=FailingExecutor())).step()
     assert office.now(request).state is State.APPROVED
@@ -99,7 +99,7 @@ def test_a_change_after_the_decision_stops_it_too(
 
 
 def test_a_policy_that_says_the_same_by_another_rule_stops_nothing(office: Harness) -> None:
-    """A changed policy does not stop a request if another rule makes the same decision."""
+    """A policy change does not stop a request if another rule leads to the same decision."""
     request = office.ask()
     rule = {"name": "new-ones", "actions": ["alias.add"], "approvals": {"admins": 1}}
     office.set_policy(rules=[rule], limits={"open_requests": 1})
@@ -160,7 +160,7 @@ def test_an_edited_row_is_seen_when_it_is_judged(
 
 @pytest.mark.parametrize("origin", ["slack", "expiry"])
 def test_a_state_alone_approves_nothing(office: Harness, origin: str) -> None:
-    """A request whose state was set to approved by hand is refused, because it has no votes."""
+    """A request that was set to approved by hand is refused, because it has no votes."""
     office.api.patch(BOB, emails=[BOB, NEW])
     request = office.ask(change=Change(Action.ALIAS_REMOVE, NEW, BOB))
     assert request.state is State.PENDING
@@ -199,7 +199,7 @@ def _forge(office: Harness, request: Request, who: str, state: VoteState) -> Non
 
 @pytest.mark.parametrize("who", ["erin", "bob"])
 def test_a_forged_approval_stops_the_request(office: Harness, who: str) -> None:
-    """A forged approval, by the requester or a person who is not an approver, stops the request."""
+    """A forged approval, by the requester or by anyone who may not approve, stops the request."""
     change = Change(Action.FORWARD_ADD, "team@example.com", destinations=(ALICE,))
     request = office.ask("bob", change)
     _forge(office, request, who, VoteState.COUNTED)
@@ -217,7 +217,7 @@ def test_the_requesters_vote_is_refused_when_it_is_judged(office: Harness) -> No
 
 
 def test_the_bot_s_own_removal_is_compared_with_its_digest(office: Harness) -> None:
-    """A forged removal request in the bot's name is not executed, because its digest is wrong."""
+    """A removal request forged in the bot's name is not executed, because its digest is wrong."""
     office.api.mailbox("zoe@example.com", "zz@example.com")
     change = Change(Action.ALIAS_REMOVE, "zz@example.com", "zoe@example.com")
     at = office.clock()

@@ -78,7 +78,7 @@ def test_what_needs_no_approval_is_done_at_once(office: Harness) -> None:
 
 
 def test_a_forwarder_needs_somebody_of_each_group(office: Harness) -> None:
-    """If two groups must approve a forwarder, a person in both groups counts for only one group."""
+    """If two groups must approve a forwarder, an approver in both counts for only one of them."""
     change = Change(Action.FORWARD_ADD, "team@example.com", destinations=(ALICE,))
     request = office.ask(change=change)
     assert office.approve(request, "dora").state is State.PENDING
@@ -89,7 +89,7 @@ def test_a_forwarder_needs_somebody_of_each_group(office: Harness) -> None:
 
 
 def test_a_denied_request_ends(office: Harness) -> None:
-    """A denied request changes nothing, and the requester is notified of the reason."""
+    """A denied request changes nothing, and the requester gets the reason."""
     request = office.ask()
     office.vote("bob", request, approves=False)
     office.work()
@@ -116,7 +116,7 @@ def test_what_is_not_begun_can_be_cancelled(office: Harness, state: State) -> No
 
 
 def test_a_request_is_cancelled_by_its_requester_only(office: Harness) -> None:
-    """Only the requester can cancel a request. For other people, the request ID is unknown."""
+    """Only the requester can cancel a request. For other users, the request ID is unknown."""
     request = office.ask()
     bob, alice = office.people["bob"].id, office.people["alice"].id
     assert office.request_service.cancel(office.key(), request.id, bob).code == "request.unknown"
@@ -129,7 +129,7 @@ def test_a_request_is_cancelled_by_its_requester_only(office: Harness) -> None:
 
 
 def test_approvers_are_reminded_once_and_then_the_request_expires(office: Harness) -> None:
-    """Approvers are reminded once, with a link to the card, and then the request expires."""
+    """Approvers are reminded once, with a link to the card. After that, the request expires."""
     request = office.ask()
     office.pass_time(hours=4)
     card, reminder = office.cards()
@@ -148,7 +148,7 @@ def test_approvers_are_reminded_once_and_then_the_request_expires(office: Harnes
 
 
 def test_an_alias_with_an_end_is_removed_by_the_bot(office: Harness) -> None:
-    """The bot removes an alias at the end of its last day, in the bot's time zone."""
+    """The bot removes an alias at the end of its last day in the bot's time zone."""
     office.deps = office.with_(zone=ZoneInfo("America/New_York"))
     change = Change(Action.ALIAS_ADD, NEW, last_day=date(2026, 11, 23))
     done = office.approve(office.ask(change=change), "bob")
@@ -163,7 +163,7 @@ def test_an_alias_with_an_end_is_removed_by_the_bot(office: Harness) -> None:
 
 
 def test_an_end_is_announced_once_and_can_be_extended(office: Harness) -> None:
-    """A person is notified once before an alias or destination ends, and can extend it."""
+    """A user is notified once before an alias or a destination ends, and can extend it."""
     office.api.forwarder(TEAM, [BOB])
     alice, team = office.people["alice"].id, office.deps.workspace.team
     change = Change(Action.FORWARD_ADD, TEAM, destinations=(ALICE,), last_day=date(2026, 12, 1))
@@ -188,7 +188,7 @@ def test_an_end_is_announced_once_and_can_be_extended(office: Harness) -> None:
 
 
 def test_an_alias_without_an_end_is_given_none(office: Harness) -> None:
-    """A request for an existing alias that has no end date does not give the alias an end date."""
+    """A request for an existing alias without an end date does not add an end date."""
     office.api.patch(ALICE, emails=[ALICE, NEW])
     refused = office.ask(change=Change(Action.ALIAS_ADD, NEW, last_day=date(2026, 11, 23)))
     assert (refused.state, refused.result) == (State.REFUSED, Reason("end.none", {"address": NEW}))
@@ -197,7 +197,7 @@ def test_an_alias_without_an_end_is_given_none(office: Harness) -> None:
 
 
 def test_nobody_else_can_keep_an_alias_from_ending(office: Harness) -> None:
-    """A refused request by someone else does not prevent the removal of an expired alias."""
+    """Another user's refused request does not prevent the removal of an expired alias."""
     ending = Change(Action.ALIAS_ADD, NEW, last_day=date(2026, 11, 23))
     office.approve(office.ask("bob", ending), "carol")
     assert office.ask("alice", Change(Action.ALIAS_REMOVE, NEW)).state is State.REFUSED
@@ -207,7 +207,7 @@ def test_nobody_else_can_keep_an_alias_from_ending(office: Harness) -> None:
 
 
 def test_the_same_wish_is_one_request(office: Harness) -> None:
-    """A repeated delivery finds the first request, and a second identical request is refused."""
+    """A repeated delivery finds the first request, and another identical request is refused."""
     change = Change(Action.ALIAS_ADD, NEW)
     alice, team = office.people["alice"].id, office.deps.workspace.team
     first = office.request_service.submit("once", change, alice, team)
@@ -218,20 +218,20 @@ def test_the_same_wish_is_one_request(office: Harness) -> None:
     assert office.request_service.submit("once", change, alice, team).id == first.id
     with pytest.raises(UserError, match=first.id):
         office.ask(change=Change(Action.ALIAS_ADD, NEW, ALICE))
-    # If the request names no mailbox, the worker has to determine the mailbox first.
+    # If the request names no mailbox, the worker must determine the mailbox first.
     unnamed = office.ask(change=change)
     assert unnamed.state is State.REFUSED
     assert unnamed.result == Reason("request.duplicate", {"request": first.id})
 
 
 def test_somebody_of_another_workspace_gets_nowhere(office: Harness) -> None:
-    """A person from another workspace is refused before anything is stored."""
+    """A request from another workspace is refused before anything is stored."""
     with pytest.raises(UserError, match=r"person\.elsewhere"):
         office.request_service.submit("key", Change(Action.ALIAS_ADD, NEW), "U0", "T0000ELSE")
 
 
 def test_in_an_organisation_the_account_tells_who_belongs_here(office: Harness) -> None:
-    """In a Slack organisation, the worker checks whether a person's account is in the workspace."""
+    """In a Slack organization, the worker checks whether the user's account is in the workspace."""
     ours = replace(office.deps.workspace, enterprise="E0000ORGA")
     request_service = RequestService(office.deps.database, office.clock, ours)
     mallory = office.slack.person("mallory", email="mallory@example.com", team="T0000ELSE")
@@ -243,7 +243,7 @@ def test_in_an_organisation_the_account_tells_who_belongs_here(office: Harness) 
 
 
 def test_limits_count_what_was_asked_for_before(office: Harness) -> None:
-    """Requests count against the limits in the order in which they were submitted."""
+    """Requests count against the limits in the order of their submission."""
     asked = []
     for number in range(4):
         asked.append(office.submit(change=Change(Action.ALIAS_ADD, f"orders-{number}@example.com")))
@@ -297,13 +297,13 @@ def test_what_can_not_or_need_not_be_is_refused_without_a_card(
     ],
 )
 def test_what_is_so_of_others_is_told_to_approvers_alone(office: Harness, change: Change) -> None:
-    """Only approvers learn that a change to another person's address is unnecessary."""
+    """Only approvers learn that a change to another user's address is unnecessary."""
     assert office.ask("erin", change).state is State.PENDING
     assert office.ask("bob", change).state is State.REFUSED
 
 
 def test_another_end_is_something_to_do(office: Harness) -> None:
-    """Setting a new end date or removing it is a change, but setting the same end date is not."""
+    """Setting a new end date or removing one is a change. Setting the same end date is not."""
     first, later = date(2026, 11, 23), date(2026, 11, 25)
     for end in (first, later, None):
         change = Change(Action.ALIAS_ADD, NEW, last_day=end)
@@ -314,7 +314,7 @@ def test_another_end_is_something_to_do(office: Harness) -> None:
 
 
 def test_a_day_that_is_over_makes_no_request(office: Harness) -> None:
-    """A last day in the past is refused before a request is stored, but today is accepted."""
+    """A last day in the past is refused before a request is stored. Today is accepted."""
     today = office.clock().date()
     with pytest.raises(EndDatePassed):
         office.submit(change=Change(Action.ALIAS_ADD, NEW, last_day=today - timedelta(days=1)))

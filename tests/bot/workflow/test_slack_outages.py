@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A slow, busy or failing Slack delays requests, but does not change them."""
+"""A slow, overloaded or failing Slack delays requests, but does not change their outcome."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ READING = ("users:read", "users:read.email", "usergroups:read")
 
 
 def _errors(office: Harness, where: str) -> float:
-    """Return the number of errors of a kind, as shown in the metrics."""
+    """Return the number of errors of this kind, as shown in the metrics."""
     value = office.deps.metrics.registry.get_sample_value(
         "postroom_bot_errors_total", {"where": where}
     )
@@ -32,7 +32,7 @@ def _errors(office: Harness, where: str) -> float:
 
 
 def _settle(office: Harness, request: Request, state: State) -> None:
-    """Advance the time until a request has reached a state and everyone has been notified."""
+    """Advance the clock until a request has reached a state and everyone has been notified."""
     for _ in range(20):
         office.pass_time(minutes=1)
     assert office.now(request).state is state
@@ -65,7 +65,7 @@ def test_work_that_waits_is_not_done_sooner_for_what_is_to_be_told(office: Harne
 def test_without_a_channel_for_cards_the_request_ends(
     office: Harness, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """If the channel for approvals does not exist, the request ends and the log names it."""
+    """If the approvals channel does not exist, the request ends and the log names the channel."""
     office.set_policy(channels={"approvals": "C99999999"})
     request = office.ask()
     assert request.state is State.REFUSED
@@ -79,7 +79,10 @@ def test_without_a_channel_for_cards_the_request_ends(
 def test_a_wrong_channel_for_the_audit_holds_nothing_up(
     office: Harness, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A wrong audit channel does not delay a request, and the log names the channel and the key."""
+    """A wrong audit channel does not delay a request.
+
+    The log names the channel and the policy's key.
+    """
     channels = {"approvals": office.channels["approvals"], "audit": "C99999999"}
     office.set_policy(channels=channels)
     assert office.approve(office.ask(), "bob").state is State.DONE
@@ -101,7 +104,7 @@ def test_a_card_that_was_deleted_is_posted_again(office: Harness) -> None:
 
 
 def test_a_person_who_can_not_be_told_holds_nothing_up(office: Harness) -> None:
-    """A person who can't be notified does not delay a request."""
+    """A request is not delayed if a person can't be notified."""
     office.slack.grant(*READING, "chat:write")
     request = office.ask()
     assert request.state is State.PENDING
@@ -111,7 +114,7 @@ def test_a_person_who_can_not_be_told_holds_nothing_up(office: Harness) -> None:
 
 
 def test_a_bot_without_its_scopes_waits_for_the_operator(office: Harness) -> None:
-    """A request waits while the bot lacks Slack's permission to read user data."""
+    """Requests wait while the bot lacks the scope to read user data."""
     office.slack.grant("chat:write", "im:write")
     request = office.ask()
     assert request.state is State.NEW
@@ -121,7 +124,7 @@ def test_a_bot_without_its_scopes_waits_for_the_operator(office: Harness) -> Non
 
 
 def test_what_slack_does_not_take_for_days_is_left_untold(office: Harness) -> None:
-    """The bot stops trying to notify people after Slack has failed for several days."""
+    """After Slack has failed for several days, the bot stops trying to notify people."""
     request = office.ask()
     office.request_service.cancel(office.key(), request.id, office.people["alice"].id)
     with office.slack.down():
@@ -131,7 +134,7 @@ def test_what_slack_does_not_take_for_days_is_left_untold(office: Harness) -> No
 
 
 def test_a_request_that_nobody_could_look_at_in_time_fails(office: Harness) -> None:
-    """A request that could not be processed in time fails."""
+    """A request that can't be processed in time fails."""
     with office.slack.down():
         request = office.ask()
         office.clock.advance(days=1)
@@ -152,7 +155,7 @@ def test_a_refused_vote_is_told_before_it_is_written_off(office: Harness) -> Non
 
 
 def test_a_lost_answer_makes_a_second_card_and_the_first_one_is_dead(office: Harness) -> None:
-    """If Slack's response is lost, a second card is posted, and the first card can't be used."""
+    """If Slack's response is lost, a second card is posted, and the first card has no effect."""
     office.slack.faults.lose_answer("chat.postMessage")
     request = office.ask()
     office.pass_time(minutes=1)
@@ -185,7 +188,7 @@ def slow(office: Harness, monkeypatch: pytest.MonkeyPatch) -> Worker:
 def test_an_alias_whose_day_ends_while_it_is_told_of_is_removed(
     office: Harness, slow: Worker
 ) -> None:
-    """An alias whose last day ends while people are being notified is still removed."""
+    """If the last day of an alias ends while people are being notified, it is still removed."""
     request = office.ask(change=Change(Action.ALIAS_ADD, NEW, last_day=office.clock().date()))
     office.vote("bob", request)
     office.work(slow)
@@ -195,7 +198,7 @@ def test_an_alias_whose_day_ends_while_it_is_told_of_is_removed(
 
 
 def test_a_request_that_ends_while_it_is_shown_expires(office: Harness, slow: Worker) -> None:
-    """A request whose time runs out while its card is being posted expires."""
+    """A request that runs out of time while its card is being posted expires."""
     request = office.submit()
     office.work(slow)
     office.work()

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Votes and look-ups are checked against the current data about people in Slack."""
+"""Votes and look-ups are checked against current data about users in Slack."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FORWARD = Change(Action.FORWARD_ADD, "team@example.com", destinations=(ALICE,))
 
 
 def _refused(office: Harness, request: Request) -> list[str]:
-    """Return the reasons for which votes on a pending request were refused."""
+    """Return the reasons why votes on a pending request were refused."""
     assert office.now(request).state is State.PENDING
     assert NEW not in office.addresses()
     return [one.refusal.code for one in office.votes(request) if one.refusal is not None]
@@ -65,7 +65,7 @@ def test_one_person_is_not_two_approvers(office: Harness) -> None:
 
 
 def test_a_second_vote_of_the_same_person_is_not_taken(office: Harness) -> None:
-    """A person's second vote on a request is refused."""
+    """A user's second vote on a request is refused."""
     request = office.ask(change=FORWARD)
     office.approve(request, "bob")
     assert office.vote("bob", request).code == "vote.repeated"
@@ -74,7 +74,7 @@ def test_a_second_vote_of_the_same_person_is_not_taken(office: Harness) -> None:
 
 
 def test_a_press_that_is_delivered_twice_is_one_vote(office: Harness) -> None:
-    """A press of a button that Slack delivers twice counts as one vote."""
+    """A button press that Slack delivers twice counts as one vote."""
     request = office.ask(change=FORWARD)
     assert request.card is not None
     press = ("press", request.id, office.people["bob"].id, office.deps.workspace.team)
@@ -85,14 +85,14 @@ def test_a_press_that_is_delivered_twice_is_one_vote(office: Harness) -> None:
 
 
 def test_a_button_of_another_message_does_nothing(office: Harness) -> None:
-    """A vote counts only if its button is on the card that the bot posted for the request."""
+    """A vote counts only if the button is on the card that the bot posted for the request."""
     request = office.ask()
     for card in (
         MessageRef("C00000000", "1.000001"),
         MessageRef(office.channels["approvals"], "1.0"),
     ):
         assert office.vote("bob", request, card=card).code == "vote.wrong_card"
-    # A repeated delivery of the press gets the same answer.
+    # If Slack delivers the press again, it gets the same answer.
     press = ("press", "R-2222", office.people["bob"].id, office.deps.workspace.team)
     more = (True, card, office.deps.workspace.app)
     pressed = ButtonPress(*press, *more)
@@ -101,7 +101,7 @@ def test_a_button_of_another_message_does_nothing(office: Harness) -> None:
 
 
 def test_a_button_of_another_app_or_workspace_does_nothing(office: Harness) -> None:
-    """A press on a button of another app, or by a person of another workspace, has no effect."""
+    """A button press from another app or another workspace has no effect."""
     request = office.ask()
     assert request.card is not None
     bob, ours = office.people["bob"].id, office.deps.workspace
@@ -116,7 +116,7 @@ def test_a_button_of_another_app_or_workspace_does_nothing(office: Harness) -> N
 
 
 def test_only_members_of_the_groups_have_a_vote(office: Harness) -> None:
-    """Only members of the approving groups can vote. Other people are told which groups can."""
+    """Only members of the approving groups can vote. The refusal names these groups."""
     request = office.ask()
     office.approve(request, "erin")
     assert "Only members of `admins`" in office.told("erin")[-1]
@@ -127,7 +127,7 @@ def test_only_members_of_the_groups_have_a_vote(office: Harness) -> None:
 
 
 def test_who_has_left_the_group_or_the_company_has_no_vote(office: Harness) -> None:
-    """A vote counts only if the voter's group and account allow it when votes are counted."""
+    """A vote counts only if the voter's group and account still allow it when votes are counted."""
     request = office.voted()
     office.slack.set_usergroup(office.usergroups["admins"], office.people["carol"])
     office.vote("carol", request)
@@ -137,7 +137,7 @@ def test_who_has_left_the_group_or_the_company_has_no_vote(office: Harness) -> N
 
 
 def test_a_vote_after_the_end_does_not_count(office: Harness) -> None:
-    """A vote that was cast after the end of a request does not count, but an earlier vote does."""
+    """A vote cast after the end of a request does not count, but an earlier vote does."""
     late, early = office.ask(), office.ask("erin", Change(Action.ALIAS_ADD, "x@example.com"))
     office.vote("bob", early)
     office.clock.advance(days=1)
@@ -150,7 +150,7 @@ def test_a_vote_after_the_end_does_not_count(office: Harness) -> None:
 
 
 def test_an_ended_request_takes_no_votes(office: Harness) -> None:
-    """Votes on an ended request are refused, and the voter is told how the request ended."""
+    """Votes on an ended request are refused, and the refusal states how the request ended."""
     request = office.ask()
     office.approve(request, "bob")
     assert office.vote("carol", request).params["state"] == "done"
@@ -165,7 +165,7 @@ def test_an_ended_request_takes_no_votes(office: Harness) -> None:
 
 @pytest.fixture
 def lookups(office: Harness) -> Lookups:
-    """Provide the look-ups."""
+    """Provide the part of the workflow that answers queries."""
     office.api.patch(ALICE, emails=[ALICE, "sales@example.com"])
     office.api.forwarder("team@example.com", [ALICE])
     office.api.forwarder("board@example.com", [BOB])
@@ -177,7 +177,7 @@ def _as(office: Harness, who: str) -> tuple[str, str]:
 
 
 def test_only_approvers_see_aliases_of_others(office: Harness, lookups: Lookups) -> None:
-    """Only approvers can see the aliases of other people's mailboxes."""
+    """Only approvers can see the aliases of other users' mailboxes."""
     own = (ALICE, ["sales@example.com"])
     assert lookups.aliases(*_as(office, "alice")) == own
     assert lookups.aliases(*_as(office, "alice"), ALICE) == own
@@ -221,7 +221,7 @@ def test_guests_and_outsiders_see_nothing(office: Harness, lookups: Lookups) -> 
 
 
 def test_who_does_not_answer_is_told(office: Harness, lookups: Lookups) -> None:
-    """If Slack or the mail service does not respond, the person gets a message that says so."""
+    """If Slack or the mail service does not respond, the user gets an error that says so."""
     with office.slack.down(), pytest.raises(UserError, match=r"slack\.unavailable"):
         lookups.aliases(*_as(office, "alice"))
     mail = MailApi("http://127.0.0.1:9", SecretStr("none"), timeout=0.5)
@@ -257,6 +257,9 @@ def test_who_does_not_answer_is_told(office: Harness, lookups: Lookups) -> None:
 def test_each_approval_counts_for_one_group(
     quorum: dict[str, int], voters: str, is_met: bool
 ) -> None:
-    """Each approval counts for one group. A quorum is met if every group has enough approvals."""
+    """Each approval counts for one group.
+
+    The quorum is met once every group has enough approvals.
+    """
     members = [frozenset(one) for one in voters.split()]
     assert quorum_met([Quorum(*one) for one in quorum.items()], members) is is_met

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, Postroom contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Record every event that a callback plugin receives, as a job runner's plugin does."""
+"""Record every event that a callback plugin receives, as the plugin of a job runner does."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]
 
 
 def _told(value: Any) -> Any:
-    """Return the contents of a result or task, or the text of another event.
+    """Return the contents of a result or task, or the text of any other event.
 
-    A task's arguments are recorded as written in the playbook. A job runner does not record the
-    arguments that the module received, which are part of a result.
+    A task's arguments are recorded as written in the playbook. Like a job runner, this does not
+    record the arguments that the module received, which are part of a result.
     """
     if hasattr(value, "_result"):
         return {"result": value._result, "task": value._task.get_name()}

@@ -40,7 +40,7 @@ from .resource_types import (
 )
 from .server import DENIED, NOT_FOUND, PREFIX, Answer, Refused, Request, page_of, serving
 
-#: The default of AWX's ACCESS_TOKEN_EXPIRE_SECONDS setting: a thousand years.
+#: The default of AWX's setting ACCESS_TOKEN_EXPIRE_SECONDS: a thousand years.
 TOKEN_SECONDS = 31_536_000_000.0
 
 
@@ -81,7 +81,7 @@ class Controller:
     # Methods for tests.
 
     def names(self, kind: str) -> list[str]:
-        """Return the names of all resources of a kind."""
+        """Return the names of all resources of this kind."""
         return sorted(name_of(row) for row in self.rows[kind].values())
 
     def named(self, kind: str, name: str) -> Row:
@@ -99,7 +99,7 @@ class Controller:
         return row
 
     def linked(self, number: int, name: str) -> list[int]:
-        """Return the IDs of associated resources, as a list that may be changed."""
+        """Return the IDs of associated resources as a list, which the caller may change."""
         return self.links.setdefault((number, name), [])
 
     def role(self, number: int, name: str) -> Role:
@@ -223,7 +223,7 @@ class Controller:
             self._check(kind, changed)
             row.update(changed)
         elif request.method == "DELETE" and kind == "inventories":
-            # AWX deletes in the background. Here, the deletion follows after one more list request.
+            # AWX deletes in the background. Here, the deletion happens after one more list request.
             row["pending_deletion"] = True
             return 202, None
         elif request.method == "DELETE":
@@ -248,7 +248,7 @@ class Controller:
                 del self.rows[below][one]
 
     def _check(self, kind: str, row: Row) -> None:
-        """Refuse a resource as AWX does, and set the fields that AWX derives from other fields."""
+        """Refuse a resource as AWX would, and set the fields that AWX derives from other fields."""
         if kind == "credentials":
             for name, value in row["inputs"].items():
                 if name not in fields_of(self.rows["credential_types"][row["credential_type"]]):
@@ -279,7 +279,7 @@ class Controller:
             raise Refused(400, {"variables_needed_to_start": missing})
 
     def _asked(self, template: Row) -> dict[str, Any]:
-        """Return the survey that a launch has to answer, or an empty survey if it is disabled."""
+        """Return the survey that a launch must answer, or an empty survey if it is disabled."""
         return self.surveys.get(template["id"], {}) if template.get("survey_enabled") else {}
 
     def _below(self, request: Request, kind: str, row: Row) -> Answer:
@@ -325,7 +325,7 @@ class Controller:
         if request.method == "GET":
             return page_of([self._show(kind, self.rows[kind][one]) for one in linked], request)
         number = request.body["id"]
-        # Adding a resource twice, or removing an unassociated resource, is not an error.
+        # It is not an error to add a resource twice or to remove an unassociated resource.
         linked[:] = [one for one in linked if one != number]
         if not request.body.get("disassociate"):
             linked.append(number)

@@ -28,7 +28,7 @@ from .server import Answer, Fault, Request, page_of, serving
 
 JOB_SECONDS = 120.0
 
-#: A function that runs a playbook with variables and returns whether the playbook succeeded.
+#: A function that runs a playbook with variables, and returns whether it succeeded.
 Play = Callable[[str, Mapping[str, Any]], bool]
 
 
@@ -107,7 +107,7 @@ class Awx:
                 job.thread.join(JOB_SECONDS)
 
     def fault_for(self, line: str) -> Fault | None:
-        """Record a request, and return its fault."""
+        """Record a request, and return the fault for it."""
         with self._lock:
             self.requests.append(line)
             found = next((fault for fault in self.faults if fault.part in line), None)
@@ -123,7 +123,7 @@ class Awx:
         return self.carry_out(request)
 
     def carry_out(self, request: Request) -> Answer:
-        """Execute a request without authentication."""
+        """Execute a request without checking its authentication."""
         with self._lock:
             match (request.method, *request.path):
                 case (method, "job_templates", number, what) if _known(number, self.templates):

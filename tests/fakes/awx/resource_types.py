@@ -43,7 +43,7 @@ UNIFIED = (
     "inventory_sources",
     "workflow_approval_templates",
 )
-#: Fields that refer to another resource, and the kind of that resource. A response contains the
+#: Fields that refer to another resource, with the kind of that resource. A response contains the
 #: resource's name in `summary_fields`.
 REFERENCES = {
     "credential": "credentials",
@@ -57,7 +57,7 @@ WITH_SECRETS = {
     "credentials": "inputs",
     "notification_templates": "notification_configuration",
 }
-#: The prompts of all templates, and the additional prompts of job templates.
+#: The prompts of all templates, and those that only job templates have.
 _PROMPTS = ("inventory", "labels", "limit", "scm_branch", "skip_tags", "tags", "variables")
 _JOB_PROMPTS = (
     "credential",

@@ -12,7 +12,7 @@ _NUMBERS: Mapping[str, type] = {"integer": int, "float": float}
 
 
 def of_texts(**needed: bool) -> dict[str, Any]:
-    """Return a survey with text questions, each of which is required or optional."""
+    """Return a survey with text questions, each of which is either required or optional."""
     spec = [
         {"question_name": name, "variable": name, "type": "text", "required": is_needed}
         for name, is_needed in needed.items()
@@ -38,7 +38,10 @@ def problems_of_answers(survey: Mapping[str, Any], given: Mapping[str, Any]) -> 
 
 
 def problems_of_defaults(survey: Mapping[str, Any]) -> list[str]:
-    """Return the reasons why defaults are not valid answers. AWX silently omits such defaults."""
+    """Return the reasons why defaults are not valid answers.
+
+    AWX silently omits invalid defaults.
+    """
     items = [item for item in survey["spec"] if "default" in item]
     given = {
         item["variable"]: item["default"].splitlines()
@@ -70,7 +73,7 @@ def _problems(spec: list[Mapping[str, Any]]) -> Iterator[str]:
 def _problems_of_answer(item: Mapping[str, Any], answer: Any) -> Iterator[str]:
     name = item["variable"]
     expected = list if item["type"] == "multiselect" else _NUMBERS.get(item["type"], str)
-    # An integer is a valid float; a boolean is neither.
+    # An integer is a valid float, but a boolean is valid as neither.
     if type(answer) not in ((float, int) if expected is float else (expected,)):
         yield f"Value {answer} for '{name}' expected to be of type {expected.__name__}."
     elif "choices" in item:

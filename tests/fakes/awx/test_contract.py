@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The fake AWX enforces those rules of AWX on which the project relies."""
+"""The fake AWX enforces the rules of AWX on which the project relies."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def status_of(
 
 
 def test_permissions_are_enforced(controller: Controller) -> None:
-    """A user can see and launch only the templates that a direct or team role allows."""
+    """Users can see and launch only the templates for which they or their teams have a role."""
     assert status_of(controller, "GET", "teams/", token="unknown") == 401
     ann = controller.named("users", "ann")["id"]
     template = controller.named("job_templates", "J")["id"]
@@ -88,7 +88,7 @@ def test_a_launch_ignores_what_is_not_prompted_for(controller: Controller) -> No
 
 
 def test_a_token_expires(controller: Controller) -> None:
-    """A token is valid for a thousand years by default, and an expired token is refused."""
+    """By default, a token is valid for a thousand years. An expired token is refused."""
     for seconds, status in ((controller.token_seconds, 200), (0.0, 401)):
         controller.token_seconds = seconds
         token = send(controller, "POST", "tokens/", {}).json()["token"]

@@ -39,7 +39,7 @@ class Cloudflare:
             self._add(record)
 
     def lookup(self, name: str, kind: str) -> tuple[str, ...]:
-        """Return the values of the records with a name and type, in zone-file format."""
+        """Return the values of the records with this name and type, in zone-file format."""
         found = [r for r in self._records.values() if (r["name"], r["type"]) == (name, kind)]
         return tuple(sorted(_as_text(record) for record in found))
 

@@ -76,7 +76,7 @@ class Hetzner:
     ) -> dict[str, Any]:
         comments = self._comments(name, kind)
         for record in records:
-            # TXT values need quotes. A comment is lost unless it is written again.
+            # TXT values must be quoted. A comment is lost unless it is written again.
             assert kind != "TXT" or record["value"].startswith('"'), record
             assert record.get("comment") == comments.get(record["value"], record.get("comment"))
         made = {

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The fake mail APIs deviate from the contract only if a test requests it."""
+"""The fake mail APIs deviate from the contract only if a test asks for it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_service_without_quirks_keeps_the_contract(server: ScriptedServer) -
 
 
 def test_a_script_is_exact() -> None:
-    """A test fails if an expected request is missing, or if a request is not in the script."""
+    """The test fails if an expected request is missing, or if a request is not in the script."""
     with (
         pytest.raises(AssertionError, match="unexpected"),
         scripted(Script(("GET", "/a", json_reply([])))) as server,

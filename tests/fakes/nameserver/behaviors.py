@@ -88,7 +88,7 @@ def nothing_there(rcode: str = "NOERROR", *, soa: str | None = None, aa: bool = 
 
 
 def failing(rcode: str, *, error: int | None = None, text: str = "") -> Behavior:
-    """Answer with an error and, if its code is given, with an extended error (RFC 8914)."""
+    """Answer with an error and, if a code is given, with an extended error (RFC 8914)."""
 
     def behavior(asked: ReceivedQuery) -> list[Piece]:
         response = _response(asked, rcode, aa=False)
@@ -148,17 +148,17 @@ def garbage(_asked: ReceivedQuery) -> list[Piece]:
 
 
 def wrong_id(behavior: Behavior) -> Behavior:
-    """Do the same as ``behavior``, but with the ID of another query."""
+    """Respond like ``behavior``, but with the ID of another query."""
     return _edited(behavior, lambda wire: bytes([wire[0] ^ 0xFF]) + wire[1:])
 
 
 def no_response(behavior: Behavior) -> Behavior:
-    """Do the same as ``behavior``, but with the flags of a query."""
+    """Respond like ``behavior``, but with the flags of a query."""
     return _edited(behavior, lambda wire: wire[:2] + bytes([wire[2] & 0x7F]) + wire[3:])
 
 
 def wrong_question(behavior: Behavior) -> Behavior:
-    """Do the same as ``behavior``, but with another name in the question."""
+    """Respond like ``behavior``, but with another name in the question."""
 
     def other(asked: ReceivedQuery) -> list[Piece]:
         query = dns.message.make_query(f"other.{asked.name}", asked.kind)
@@ -169,7 +169,7 @@ def wrong_question(behavior: Behavior) -> Behavior:
 
 
 def truncated(behavior: Behavior) -> Behavior:
-    """Send an empty truncated answer over UDP, and do the same as ``behavior`` over TCP."""
+    """Send an empty truncated answer over UDP, and respond like ``behavior`` over TCP."""
 
     def other(asked: ReceivedQuery) -> list[Piece]:
         if asked.over_tcp:
@@ -182,22 +182,22 @@ def truncated(behavior: Behavior) -> Behavior:
 
 
 def elsewhere(behavior: Behavior) -> Behavior:
-    """Do the same as ``behavior``, but from another port."""
+    """Respond like ``behavior``, but from another port."""
     return lambda asked: [piece._replace(elsewhere=True) for piece in behavior(asked)]
 
 
 def late(seconds: float, behavior: Behavior) -> Behavior:
-    """Do the same as ``behavior`` after a delay."""
+    """Respond like ``behavior``, but after a delay."""
     return lambda asked: [piece._replace(after=seconds) for piece in behavior(asked)]
 
 
 def both(first: Behavior, second: Behavior) -> Behavior:
-    """Do what the first behavior does, and then what the second behavior does."""
+    """Do what the first behavior does, and then what the second one does."""
     return lambda asked: [*first(asked), *second(asked)]
 
 
 def by_turns(*behaviors: Behavior) -> Behavior:
-    """Use each behavior for one query, and the last behavior for all further queries."""
+    """Use each behavior for one query, and the last one for all further queries."""
     left = list(behaviors)
 
     def other(asked: ReceivedQuery) -> list[Piece]:
@@ -208,7 +208,7 @@ def by_turns(*behaviors: Behavior) -> Behavior:
 
 
 def half(behavior: Behavior) -> Behavior:
-    """Do the same as ``behavior``, but close the connection in the middle of the answer."""
+    """Respond like ``behavior``, but close the connection in the middle of the answer."""
 
     def other(asked: ReceivedQuery) -> list[Piece]:
         whole = frame(behavior(asked)[0].data)
@@ -218,7 +218,7 @@ def half(behavior: Behavior) -> Behavior:
 
 
 def dripping(seconds: float, behavior: Behavior) -> Behavior:
-    """Do the same as ``behavior``, but byte by byte."""
+    """Respond like ``behavior``, but byte by byte."""
 
     def other(asked: ReceivedQuery) -> list[Piece]:
         whole = frame(behavior(asked)[0].data)
@@ -228,7 +228,7 @@ def dripping(seconds: float, behavior: Behavior) -> Behavior:
 
 
 def without_edns(rcode: str, behavior: Behavior) -> Behavior:
-    """Answer queries with EDNS with an error, and do the same as ``behavior`` for other queries."""
+    """Answer queries that use EDNS with an error, and other queries like ``behavior``."""
     return lambda asked: (failing(rcode) if asked.query.edns >= 0 else behavior)(asked)
 
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A name server that answers each query with a bad behavior, over UDP and TCP.
+"""A name server that responds to each query with a chosen behavior, over UDP and TCP.
 
 Names and types may be patterns, such as `*.example.com`. The first behavior that matches a query is
 used. A query that matches no behavior is refused.
@@ -50,7 +50,7 @@ class FakeNameserver:
 
     def pieces(self, wire: bytes, *, over_tcp: bool) -> list[Piece]:
         """Return the data to send in response to a query."""
-        # Parse signed queries as well, although this server has no TSIG keys.
+        # Parse signed queries as well, even though this server has no TSIG keys.
         query = dns.message.from_wire(wire, continue_on_error=True)
         asked = ReceivedQuery(query, wire, over_tcp)
         self.asked.append(asked)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Checks whether Slack would accept a message or a view.
 
-Slack's own models in slack_sdk check lengths. This module also checks for problems that the models
-miss: unknown types and keys (which the models drop), rows without buttons, duplicate IDs, and
+Slack's own models in slack_sdk check lengths. This module also checks for problems that those
+models miss: unknown types and keys (which they drop), rows without buttons, duplicate IDs, and
 inputs that can't be submitted.
 """
 
@@ -27,7 +27,7 @@ _MAX_INPUT = 3000
 
 
 def problems(payload: Message | Mapping[str, Any]) -> list[str]:
-    """Return a sentence for each problem.
+    """Return one sentence per problem.
 
     :param payload: a view, or a message's text and blocks
     """

@@ -128,7 +128,7 @@ def _escaped(world: WorkspaceState, text: str) -> str:
 
     # Slack escapes only `&`, `<` and `>`, so quotes remain as they are.
     spans = re.split(f"({_ADDRESS.pattern})", html.escape(text, quote=False))
-    # Every second span is an address, which is not searched for hosts and names.
+    # Every second part is an address, which is not searched for hosts and names.
     return "".join(
         f"<mailto:{span}|{span}>"
         if odd % 2

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A person who uses Slack: their actions, and what they see of the app."""
+"""A person who uses Slack: what they do, and what they see of the app."""
 
 from __future__ import annotations
 

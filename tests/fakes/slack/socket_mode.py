@@ -39,7 +39,7 @@ class Sockets:
         self._world = world
         self._faults = faults
         self._open: list[ServerConnection] = []
-        #: The open connections that still get envelopes. The first connection is used next.
+        #: The open connections that still receive envelopes. The first one is used next.
         self._connections: list[ServerConnection] = []
         self._envelopes: dict[str, Envelope] = {}
 
@@ -148,8 +148,8 @@ class Sockets:
 @contextmanager
 def serving(sockets: Sockets) -> Iterator[str]:
     """Accept connections until the block ends, and yield the URL."""
-    # No pings: each connection's thread would use `random` for them, and hypothesis fails a test if
-    # another thread uses `random` in the meantime.
+    # Disable pings: each connection's thread would use `random` for them, and hypothesis fails a
+    # test if another thread uses `random` in the meantime.
     with serve(
         sockets.serve,
         "127.0.0.1",
@@ -158,7 +158,7 @@ def serving(sockets: Sockets) -> Iterator[str]:
         ping_interval=None,
         close_timeout=1,
     ) as server:
-        # Use a daemon thread, so that an interrupted program exits without waiting for it.
+        # A daemon thread lets an interrupted program exit without waiting for it.
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         try:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The fake Slack enforces those rules of Slack on which the bot's guarantees depend."""
+"""The fake Slack enforces the rules of Slack on which the bot's guarantees depend."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_views_need_a_trigger_and_the_current_hash(slack: Workspace, clock: Cloc
 
 
 def test_socket_mode_delivers_until_it_is_acknowledged(slack: Workspace) -> None:
-    """An unacknowledged envelope of a lost connection is delivered over the next connection."""
+    """If a connection is lost, its unacknowledged envelopes are delivered over the next one."""
 
     def url() -> str:
         return str(client_of(slack).apps_connections_open(app_token=slack.app_token)["url"])

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Modals, Home tabs and their inputs: the `views.*` methods, and responses to submissions.
 
-Only buttons, text inputs and date pickers are implemented, because the bot uses no other elements.
+Only buttons, text inputs and date pickers are implemented, because the bot uses nothing else.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OPENED_FROM_MODAL = (
     "views.open with the trigger of an interaction in a modal: Slack answers ok, but not every "
     "client shows the new modal. Update the open one."
 )
-#: For each type of input: the field of its state, and the field of its initial value.
+#: For each type of input: the field for its state and the field for its initial value.
 _STATE = {
     "plain_text_input": ("value", "initial_value"),
     "datepicker": ("selected_date", "initial_date"),

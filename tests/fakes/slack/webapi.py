@@ -62,7 +62,7 @@ class Faults:
         self._waiting: list[Fault] = []
         #: Whether every connection is reset.
         self.is_down = False
-        #: Set when the workspace closes, to end all delays.
+        #: Set when the workspace closes, so that all delays end.
         self.closing = threading.Event()
 
     def rate_limit(self, method: str, *, retry_after: int = 1, skip: int = 0) -> None:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A Slack workspace in this process, with one app: the bot under test."""
+"""A Slack workspace in this process with one app, the bot under test."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Workspace:
         return Person(self.world, self._postman, user, self._general)
 
     def change_user(self, person: Person, *, announce: bool = True, **changes: Any) -> None:
-        """Change fields of a person's account, and send the `user_change` event to the app."""
+        """Change fields of a person's account, and send a `user_change` event to the app."""
         with self.world.changed:
             person.user = replace(person.user, **changes)
             self.world.users[person.id] = person.user
@@ -73,7 +73,7 @@ class Workspace:
             self._postman.deliver(delivery.event(self.world, {"type": "user_change", "user": user}))
 
     def channel(self, name: str, *people: Person) -> str:
-        """Add a channel with people and the bot, and return its ID."""
+        """Add a channel that contains the given people and the bot, and return its ID."""
         with self.world.changed:
             members = {self.world.bot.id, *(person.id for person in people)}
             channel = Channel(self.world.fresh_id("C"), name, members)
@@ -113,7 +113,7 @@ class Workspace:
         return self._postman.options
 
     def be_patient(self, seconds: float) -> None:
-        """Allow the app more than three seconds to respond, because the machine may be busy."""
+        """Give the app more than three seconds to respond, because the machine may be busy."""
         self.delivery.seconds = seconds
         self.world.trigger_life = timedelta(seconds=seconds)
 
@@ -134,11 +134,11 @@ class Workspace:
     # Records of what has happened.
 
     def wait_for(self, predicate: Callable[[], T], timeout: float = PATIENCE) -> T:
-        """Wait until a predicate is truthy, and return its value."""
+        """Wait until a predicate returns a truthy value, and return that value."""
         return self.world.wait_for(predicate, timeout)
 
     def wait_for_message(self, channel: str, part: str = "", timeout: float = PATIENCE) -> Message:
-        """Wait for a message that contains a text, and return the latest such message."""
+        """Wait for a message that contains the text, and return the latest match."""
 
         def matching() -> list[Message]:
             return [message for message in self.messages(channel) if part in message.text]
@@ -167,12 +167,12 @@ class Workspace:
 
     @property
     def problems(self) -> list[str]:
-        """Everything that was invalid in messages and views."""
+        """Everything that Slack would reject in the app's messages and views."""
         with self.world.changed:
             return list(self.world.problems)
 
     def log(self, *, without: str = "") -> str:
-        """Return the transcript, without the lines whose heading contains a text."""
+        """Return the transcript without the lines whose heading contains the given text."""
         with self.world.changed:
             return "\n".join(
                 f"{line.what}: {line.text}"

@@ -30,7 +30,7 @@ class Refused(Exception):
 
 
 class CannotDo(Exception):
-    """Raised if Slack's client would not offer this action to the person."""
+    """Raised if Slack's client would not offer this action to the user."""
 
 
 @dataclass
@@ -130,7 +130,7 @@ class View:
 
     @property
     def callback_id(self) -> str:
-        """The app's name for this kind of view."""
+        """The app's name for views of this kind."""
         return str(self.content.get("callback_id", ""))
 
 
@@ -194,7 +194,7 @@ BOT_SCOPES = frozenset(
 )
 #: The maximum time in seconds that tests wait for anything.
 PATIENCE = 60.0
-#: The seconds between evaluations of a predicate, which may depend on more than this world.
+#: The seconds between evaluations of a predicate, which may depend on more than this workspace.
 TICK = 0.02
 
 
@@ -204,7 +204,7 @@ def now() -> datetime:
 
 
 class WorkspaceState:
-    """The state of a workspace. Hold `changed` to read or write it."""
+    """The state of a workspace. Hold `changed` while reading or writing it."""
 
     def __init__(self, clock: Clock = now) -> None:
         self.changed = threading.Condition(threading.RLock())
@@ -223,14 +223,14 @@ class WorkspaceState:
         self.channels: dict[str, Channel] = {}
         self.usergroups: dict[str, list[str]] = {}
         self.messages: list[Message] = []
-        #: The open modal of each user. The bot never pushes a second modal on top of it.
+        #: The open modal of each user. The bot never pushes a second modal onto it.
         self.modals: dict[str, View] = {}
         self.homes: dict[str, View] = {}
         self.triggers: dict[str, Trigger] = {}
         self.response_urls: dict[str, ResponseUrl] = {}
         self.calls: list[Call] = []
         self.acks: list[Ack] = []
-        #: Everything that was invalid in messages, views and answers.
+        #: Everything that Slack would reject in messages, views and answers.
         self.problems: list[str] = []
         self.transcript: list[Line] = []
         #: Tickets of Socket Mode connections that the app has not opened yet.

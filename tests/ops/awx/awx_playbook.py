@@ -25,7 +25,7 @@ WRAPPERS = frozenset(
     for file in repository.files()
     if file.parent.as_posix() == "playbooks/examples/awx_project"
 )
-#: Long values with special characters, so that they are found wherever they appear.
+#: Long values with special characters, so that a search finds them wherever they appear.
 SECRETS = {
     "vault_mail_token": "t0ken/of+the-tenant-Zq81",
     "vault_awx_slack_token": "xoxb-0ddSlack/token+Yw72",
@@ -86,7 +86,7 @@ class AwxProject:
 
 @contextmanager
 def awx_project(folder: Path) -> Iterator[AwxProject]:
-    """Provide a stage whose controller knows the project's repository."""
+    """Provide a project, and an AWX controller that knows the project's repository."""
     with running_controller() as controller:
         controller.playbooks[PROJECT] = WRAPPERS
         yield AwxProject(controller, folder)

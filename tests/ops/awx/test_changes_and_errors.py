@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Further runs of `playbooks/awx.yml`: changes, invalid variables, a job in AWX, and the guide."""
+"""More runs of `playbooks/awx.yml`: changes, invalid variables, a job in AWX, and the guide."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CHANGED = {
     "mail_api_url": "https://new.example",
     "awx_slack_channels": "#a, #b",
 }
-#: Templates that the bot does not need and that the second run does not configure.
+#: Templates that the bot does not need and that the second run leaves out.
 OTHERS = {
     "Postroom converge": "job_templates",
     "Postroom review": "job_templates",
@@ -70,13 +70,16 @@ ADMIN = {
 
 @pytest.fixture
 def stage(tmp_path: Path) -> Iterator[AwxProject]:
-    """Provide a stage with an empty controller."""
+    """Provide a project with an empty controller."""
     with awx_project(tmp_path) as stage:
         yield stage
 
 
 def test_a_second_run_repairs_manual_changes(stage: AwxProject) -> None:
-    """A second run reverts manual changes and applies new variables, but changes nothing else."""
+    """A second run reverts manual changes and applies new variables.
+
+    It changes nothing else.
+    """
     controller = stage.controller
     vault = stage.vault()
     first = stage.play(SOME)
@@ -217,7 +220,10 @@ def test_approvers_and_the_helpdesk_get_their_roles(stage: AwxProject) -> None:
 
 
 def test_few_variables_create_few_objects(stage: AwxProject) -> None:
-    """Only the objects that the variables name are created, and a refused schedule is explained."""
+    """Only the objects that the variables name are created.
+
+    If AWX refuses a schedule, the error explains why.
+    """
     controller = stage.controller
     controller.playbooks["mail"] = WRAPPERS
     key = stage.vault()
@@ -249,7 +255,7 @@ def test_few_variables_create_few_objects(stage: AwxProject) -> None:
     tenant = controller.named("credentials", "Second tenant")
     assert "passwords" not in tenant["inputs"]
     assert sorted(controller.linked(drift["id"], "credentials")) == sorted([tenant["id"], key])
-    # No token that the run created remains.
+    # No token that the run created is left.
     assert list(controller.tokens) == [controller.token]
     daily = "DTSTART:20260101T020000Z RRULE:FREQ=DAILY"
     refused = stage.play({**MINIMAL, "awx_drift_rrule": daily}, **ADMIN)
@@ -301,7 +307,7 @@ VALID: Mapping[str, Any] = {
     "awx_project_url": PROJECT,
 }
 ANOTHER_USER = {"CONTROLLER_OAUTH_TOKEN": "", "CONTROLLER_USERNAME": "admin"}
-#: Variables, additional environment variables, and the words that the message must contain.
+#: Variables, additional environment variables, and words that the message must contain.
 CASES: dict[str, tuple[dict[str, Any], dict[str, str], str]] = {
     "no login": ({}, ANOTHER_USER, "Set CONTROLLER_HOST"),
     "two projects": ({"awx_project_path": "mail"}, {}, "Set either awx_project_url"),
@@ -352,7 +358,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str], str]] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_wrong_variable_is_refused(stage: AwxProject, case: str) -> None:
-    """A message without secrets names the invalid variable, and AWX receives no write."""
+    """The message names the invalid variable but no secret, and AWX receives no write."""
     variables, environment, words = CASES[case]
     run = stage.play({**VALID, **variables}, **environment)
     assert run.status != 0

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The objects that `playbooks/awx.yml` creates in AWX, and what the bot's user can do with them."""
+"""The objects that `playbooks/awx.yml` creates in AWX, and what the bot's user may do with them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from postroom_bot.backends.awx_client import AwxClient
 from postroom_bot.backends.awx_executor import REQUEST_VARIABLE, variables_for
 from postroom_bot.domain import Action, Change
 
-#: Some playbooks, including the bot's. The guide's test creates templates for all of them.
+#: Some of the playbooks, including the bot's. The guide's test creates templates for all of them.
 PLAYBOOKS = ["add_alias", "converge", "drift", "forwarder", "offboard_mailbox", "remove_alias"]
 USER, USERS_PASSWORD = "postroom-bot", SECRETS["vault_awx_bot_password"]
 ALIAS, ALICE, TEAM = "sales@example.com", "alice@example.com", "team@example.com"
@@ -88,7 +88,7 @@ def template(made: Controller, name: str) -> dict[str, Any]:
 
 
 def test_a_second_run_and_check_mode_write_nothing(runs: Runs) -> None:
-    """Check mode predicts the changes without a write, and a second run changes nothing."""
+    """Check mode predicts the changes and writes nothing, and a second run changes nothing."""
     counts = [(run.recap.changed, run.status) for run in (runs.predicted, runs.first)]
     assert counts == [(19, 0)] * 2, runs.predicted.output[-3000:]
     assert [(run.recap.changed, run.status) for run in (runs.second, runs.checked)] == [(0, 0)] * 2
@@ -141,7 +141,7 @@ def test_each_playbook_has_a_template(made: Controller) -> None:
 
 @pytest.mark.parametrize("kind", ["job_templates", "workflow_job_templates"])
 def test_a_launch_chooses_nothing_but_answers(made: Controller, kind: str) -> None:
-    """A launch can only answer the survey, because other prompts could leak the token."""
+    """A launch can only answer the survey, because other prompts could expose the token."""
     sent = [body for _, path, body in made.written if path == kind]
     prompts = {name for name in DEFAULTS[kind] if name.startswith("ask_")}
     for body in sent:
@@ -171,7 +171,7 @@ def test_a_job_gets_the_account(made: Controller) -> None:
 
 
 def test_the_workflow_applies_after_review_and_approval(made: Controller) -> None:
-    """The workflow applies the reviewed plan after an approval."""
+    """The workflow applies the reviewed plan once it has been approved."""
     nodes = {row["identifier"]: row for row in made.rows["workflow_job_template_nodes"].values()}
     edges = {
         name: [made.linked(row["id"], f"{when}_nodes") for when in ("success", "failure")]
@@ -194,7 +194,7 @@ def test_the_workflow_applies_after_review_and_approval(made: Controller) -> Non
     workflow = made.named("workflow_job_templates", "Postroom reviewed converge")
     slack = made.named("notification_templates", "Postroom Slack")
     assert made.linked(workflow["id"], "notification_templates_approvals") == [slack["id"]]
-    # A denial makes the workflow fail, but is not an error.
+    # A denial makes the workflow fail, but it is not an error.
     assert made.linked(workflow["id"], "notification_templates_error") == []
     assert slack["notification_configuration"]["channels"] == ["#mail"]
 
@@ -225,7 +225,7 @@ def http(made: Controller) -> Iterator[httpx.Client]:
 def test_the_bot_launches_its_templates(
     made: Controller, http: httpx.Client, playbook: str
 ) -> None:
-    """The bot can launch its templates with a password or token, and find its jobs."""
+    """The bot can launch its templates with a password or a token, and find its jobs."""
     token = http.post("tokens/", json={}).json()["token"]
     change, launched = WISHES[playbook], template(made, playbook)["id"]
     variables = {REQUEST_VARIABLE: f"of-{playbook}", **variables_for(change, change)}
@@ -244,7 +244,7 @@ def test_the_bot_launches_its_templates(
 
 
 def test_the_bot_may_do_nothing_else(made: Controller, http: httpx.Client) -> None:
-    """The bot's user only sees its own templates, and can neither launch nor change others."""
+    """The bot's user sees only its own templates, and can't launch or change others."""
     visible = http.get("job_templates/").json()["results"]
     assert sorted(row["name"] for row in visible) == [f"Postroom {name}" for name in sorted(WISHES)]
     for kind in ("credentials", "projects", "workflow_job_templates"):
@@ -262,10 +262,10 @@ def test_the_bot_may_do_nothing_else(made: Controller, http: httpx.Client) -> No
 
 
 FOLDER = "playbooks/examples/awx_project"
-#: Playbooks that operators run by hand, for the controller and the hosts of the mail service.
+#: Playbooks that operators run by hand, for the controller and for the mail service's hosts.
 RUN_BY_HAND = {"awx", *repository.mail_host_playbooks()}
 DEFAULT = re.compile(r"\b(awx_\w+) \| default\((?P<value>'[^']*'|\w+|\[\]|\{\}), true\)")
-#: Defaults that stand for no value, or for another variable's value.
+#: Defaults that represent a missing value or the value of another variable.
 NO_DEFAULTS: tuple[Any, ...] = ("", [], {}, "omit", "awx_playbooks_of_tenants", "awx_owner")
 
 
@@ -279,12 +279,12 @@ def test_the_project_has_a_wrapper_for_each_playbook() -> None:
         assert play["ansible.builtin.import_playbook"] == f"postroom.email.{name}"
     schema = json.loads(repository.read("schemas/definition.schema.json"))
     jsonschema.validate(repository.read_yaml(f"{FOLDER}/tenant.yml"), schema)
-    # AWX can't update a project whose requirements name a collection that Galaxy doesn't have.
+    # AWX can't update a project whose requirements contain a collection that is not on Galaxy.
     assert not [file for file in repository.files() if file.match(f"{FOLDER}/*/requirements.yml")]
 
 
 def test_documented_defaults_are_in_force() -> None:
-    """The defaults in the playbook's files are the same as in its argument file."""
+    """The defaults in a playbook's files are the same as in its argument file."""
     files = ["playbooks/awx.yml", "playbooks/vars/awx.yml"]
     files += [str(file) for file in repository.files() if file.match("playbooks/tasks/awx/*.yml")]
     text = "\n".join(repository.read(file) for file in files)
@@ -292,7 +292,7 @@ def test_documented_defaults_are_in_force() -> None:
     options = repository.read_yaml("playbooks/arguments/awx.yml")["options"]
     documented = {name: one["default"] for name, one in options.items() if "default" in one}
     assert {name: value for name, value in found.items() if value not in NO_DEFAULTS} == {
-        # A string is also accepted as a list with one entry.
+        # A list option also accepts a string, as a list with one entry.
         name: value[0] if isinstance(value, list) else value
         for name, value in documented.items()
     }

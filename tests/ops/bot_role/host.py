@@ -107,7 +107,7 @@ class Host:
         self.policy.write_text(here.policy, "utf-8")
         self.outputs: list[str] = []
         self._port = lasting_port()
-        # Paths on the controller are relative to the directory where Ansible is started.
+        # Relative paths on the controller start at the directory in which Ansible is started.
         self._environment = playbooks.environment(
             self.policy.parent, ANSIBLE_PIPELINING="true", PWD=str(self.policy.parent)
         )
@@ -220,7 +220,7 @@ def recap_of(run: playbooks.Run) -> playbooks.Recap:
 
 
 def lasting_port() -> int:
-    """Return a free port outside of the range from which the kernel assigns ports."""
+    """Return a free port outside the range from which the kernel assigns ports."""
     given = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text("utf-8")
     first = int(given.split()[0])
     while True:

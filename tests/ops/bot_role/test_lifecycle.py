@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The life of a bot on a host, from installation to removal, in the order of this file."""
+"""A bot on a host from installation to removal, in the order of the tests in this file."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
         Path(folder).chmod(0o755)
         found = Host(Path(folder), here, built)
         try:
-            # A test run that was killed leaves the bot's user behind, but no directories.
+            # If a test run is killed, it leaves the bot's user behind, but no directories.
             subprocess.run(["userdel", NAME], check=False, capture_output=True)
             subprocess.run(["groupadd", "--system", "--force", NAME], check=True)
             installed = found.deploy()
@@ -80,7 +80,7 @@ def access(path: Path) -> tuple[str, str, int]:
 
 
 def stage_a_secret() -> Path:
-    """Create a file with a secret, as an interrupted run would leave it, and return its path."""
+    """Create a file with a secret, as an interrupted run would leave it. Return the file's path."""
     file = STAGED / "credentials" / "postroom_bot_api_token"
     file.parent.mkdir(parents=True)
     file.write_text("of another time", "utf-8")
@@ -99,7 +99,7 @@ def test_an_installed_bot_works(host: Host) -> None:
 
 
 def test_files_belong_to_the_bot_s_user(host: Host) -> None:
-    """Only the bot's user can read the database, and this user can't change the secrets."""
+    """Only the bot's user can read the database, and that user can't change the secrets."""
     assert Path("/proc", str(host.pid)).owner() == NAME
     assert access(host.data) == (NAME, NAME, 0o700)
     assert {access(file)[2] for file in host.data.iterdir()} == {0o600}
@@ -122,7 +122,7 @@ def test_a_second_run_changes_nothing(host: Host) -> None:
 
 
 def test_a_job_of_awx_deploys(host: Host, tmp_path: Path) -> None:
-    """An AWX job applies other settings and reveals no secret."""
+    """A job in AWX applies other settings and reveals no secret."""
     settings = host.settings(log_level="warning")
     job = job_of("deploy_bot", {**host.variables(), "bot_settings": settings})
     account = Account(host.company.mail.url, host.company.mail.token)
@@ -132,7 +132,7 @@ def test_a_job_of_awx_deploys(host: Host, tmp_path: Path) -> None:
 
 
 def test_check_mode_predicts_the_changes(host: Host) -> None:
-    """Check mode shows the settings' diff, but changes neither the settings nor the process."""
+    """Check mode shows a diff of the settings, but changes neither the settings nor the process."""
     settings, before = (host.config / "settings.yml").read_bytes(), host.pid
     run = host.deploy("--check")
     assert (run.status, recap_of(run).changed) == (0, 1), run.output
@@ -168,7 +168,7 @@ def test_an_edited_policy_is_reloaded(host: Host) -> None:
 
 
 def test_wrong_input_leaves_the_bot_as_it_was(host: Host) -> None:
-    """An invalid policy, a used port and a refused token are detected before any change."""
+    """An invalid policy, a port in use and a rejected token are detected before any change."""
     before = host.pid
     files = [file for file in host.config.rglob("*") if file.is_file()]
     contents = [file.read_bytes() for file in files]
@@ -191,7 +191,7 @@ def test_wrong_input_leaves_the_bot_as_it_was(host: Host) -> None:
 
 
 def test_a_bot_that_does_not_get_ready_is_reported(host: Host) -> None:
-    """If the bot does not become ready, the message has the reason and the log of that start."""
+    """If the bot does not become ready, the message has the reason and the log of this start."""
     secrets = {**host.secrets, "slack_bot_token": WRONG_TOKEN}
     run = host.deploy(bot_secrets=secrets, bot_ready_timeout=5, bot_check_online=False)
     assert run.status != 0
@@ -202,7 +202,7 @@ def test_a_bot_that_does_not_get_ready_is_reported(host: Host) -> None:
 
 
 def test_an_upgrade_keeps_the_database(host: Host) -> None:
-    """An upgrade keeps the database and replaces a failed bot, and a downgrade is refused."""
+    """An upgrade keeps the database and replaces a failed bot, while a downgrade is refused."""
     audit = host.audit()
     run = host.deploy(bot_package=str(host.wheels.later))
     assert run.status == 0, run.output
@@ -234,7 +234,7 @@ def test_no_secret_leaks(host: Host, tmp_path: Path) -> None:
 
 
 def test_removal_leaves_only_the_database(host: Host) -> None:
-    """A removal keeps the database, which only root can read, and files that others created."""
+    """Removal keeps the database, which only root can read, and files that others have created."""
     pid = host.pid
     mail_log = host.place / "controller" / "mail.log"
     mail_log.touch()

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The variables that the role refuses without showing a secret, and the role's systemd unit."""
+"""Variables that the role refuses without showing a secret, and the role's systemd unit."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ GOOD: dict[str, Any] = {
     "bot_policy": {"version": 1},
     "bot_secrets": {"slack_bot_token": SECRET},
 }
-#: Variables and words that the message must contain, with one case for each check.
+#: Variables, and words that the message must contain. Each check has one case.
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no package": ({"bot_package": ""}, "bot_package is required"),
     "secrets as a string": (
@@ -103,7 +103,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 
 def tasks_of(cases: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return tasks that use the role with each case's variables, and store the messages."""
+    """Return tasks that use the role with the variables of each case and store the messages."""
     said = "{{{{ said | default({{}}) | combine({{{!r}: ansible_failed_result.msg}}) }}}}"
     blocks = [
         {
@@ -119,7 +119,7 @@ def tasks_of(cases: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Provide a directory with all messages as JSON, and with the output of the run.
+    """Provide a directory with all messages as JSON and with the output of the run.
 
     The run is in check mode, so that a case that is not refused changes nothing on this machine.
     """
@@ -150,7 +150,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_wrong_variables_are_refused(place: Path) -> None:
-    """Each case's message names what to change, and no message contains a secret."""
+    """Each case's message names what to change, and none of the messages contains a secret."""
     said = json.loads((place / "said.json").read_text("utf-8"))
     missing = {name: said.get(name) for name in REFUSED if REFUSED[name][1] not in said[name]}
     assert missing == {}
@@ -158,7 +158,7 @@ def test_wrong_variables_are_refused(place: Path) -> None:
 
 
 def test_secrets_are_those_of_the_bot() -> None:
-    """The role keeps all of the bot's secret settings, and no others, out of bot_settings."""
+    """The role excludes exactly the bot's secret settings from bot_settings."""
     role = repository.read_yaml("roles/bot/vars/main.yml")
     fields = config.Settings.model_fields.items()
     secret = {name for name, field in fields if "SecretStr" in str(field.annotation)}
@@ -178,7 +178,7 @@ def test_an_empty_group_of_hosts_is_an_error(tmp_path: Path) -> None:
 EXAMPLE = "bot/examples/postroom-bot.service"
 SECRETS = ("slack_bot_token", "slack_app_token", "api_token")
 PYTHON = '{"minor": "3.11"}'
-#: The state and name of the unit, the role's action, and the resulting command to systemd.
+#: The state and name of the unit, the role's action, and the resulting systemd command.
 ORDERS = [
     ("active", "reload", "reload"),
     ("activating", "reload", "restart"),
@@ -249,7 +249,7 @@ def test_systemd_takes_the_unit(tmp_path: Path) -> None:
 
 
 def test_a_unit_is_told_what_systemd_takes(tmp_path: Path) -> None:
-    """The role only uses commands that systemd accepts in the unit's current state."""
+    """The role uses only commands that systemd accepts in the unit's current state."""
     program = tmp_path / "systemctl"
     program.write_text(_SYSTEMCTL, "utf-8")
     program.chmod(0o755)
@@ -285,7 +285,7 @@ def test_a_place_is_the_bot_s_own(path: str, is_refused: bool) -> None:
 
 
 def test_places_are_separate_and_visible() -> None:
-    """No path may be inside the bot's data directory, or hidden from the bot by systemd."""
+    """No path may be in the bot's data directory or in a place that systemd hides from the bot."""
     data, hidden = "/var/lib/postroom-bot", "/run/user/1000/python3"
     assert (
         templated("{{ __bot_nested_paths + __bot_hidden_paths }}", bot_home=f"{data}-program") == []
@@ -301,7 +301,7 @@ def test_places_are_separate_and_visible() -> None:
     "other", [{"bot_python": "/opt/python/bin/python3"}, {"bot_package": "postroom[bot]==0.2.0"}]
 )
 def test_another_python_or_package_gets_an_environment_of_its_own(other: dict[str, str]) -> None:
-    """A different Python or package gets its own virtual environment."""
+    """Each combination of Python and package gets its own virtual environment."""
     usual = {"bot_package": "postroom[bot]==0.1.0", "__bot_python_info": {"stdout": PYTHON}}
     keys = [templated("{{ __bot_key }}", **given) for given in (usual, {**usual, **other})]
     assert keys[0] != keys[1]
@@ -326,6 +326,6 @@ def test_paths_are_relative_to_the_working_directory(monkeypatch: pytest.MonkeyP
     ],
 )
 def test_a_password_in_the_database_s_url_is_found(database: str, has_password: bool) -> None:
-    """A password in a database URL is detected both after the user name and in a parameter."""
+    """A password in a database URL is detected after the user name and in a parameter."""
     given = {"database": database}
     assert templated("{{ __bot_database_has_password }}", bot_settings=given) is has_password

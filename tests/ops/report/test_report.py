@@ -43,7 +43,7 @@ DOMAINS = [f"{name}.example" for name in ("active", "published", "created", "tor
 MAILBOXES = {
     "ann@active.example": ["hello@active.example", "sales@created.example"],
     "bob@active.example": [],
-    # Names that the service accepts and that are special in HTML, templates or YAML.
+    # Names that the service accepts although they are special in HTML, templates or YAML.
     "o'neil&co@created.example": ["&amp@torn.example", "{{7*7}}@created.example"],
 }
 MEMBERS = ["ann@active.example", "desk@partner.example"]
@@ -137,7 +137,7 @@ def page(browser: Browser, written: Path) -> Iterator[Page]:
 
 
 def texts(page: Page, selector: str) -> list[str]:
-    """Return the texts of all elements, including collapsed ones, with single spaces."""
+    """Return the texts of all elements, including collapsed ones, with whitespace normalized."""
     return [" ".join(text.split()) for text in page.locator(selector).all_text_contents()]
 
 
@@ -147,7 +147,10 @@ def records(page: Page, domain: str) -> list[str]:
 
 
 def test_a_second_run_changes_nothing(stage: ReportRun, written: Path) -> None:
-    """A second run changes neither the tenant nor the report, which only its owner can read."""
+    """A second run changes neither the tenant nor the report.
+
+    Only its owner can read the report.
+    """
     before = written.read_bytes()
     with stage.recorder.forbidding_writes():
         run = stage.report("report.html", mail_definition_files=["tenant.yml"])
@@ -157,7 +160,7 @@ def test_a_second_run_changes_nothing(stage: ReportRun, written: Path) -> None:
 
 
 def test_check_mode_writes_nothing(stage: ReportRun) -> None:
-    """Check mode predicts the change, and without a report file the playbook fails."""
+    """Check mode predicts the change. Without a report file, the playbook fails."""
     run = stage.report("unwritten.html", "--check", mail_verify_dns=False)
     assert (run.status, run.recap.changed) == (0, 1), run.output
     assert not (stage.runner.folder / "unwritten.html").exists()
@@ -201,7 +204,7 @@ def test_a_record_to_fix_has_the_value_to_paste(page: Page, stage: ReportRun) ->
 
 
 def test_a_record_without_a_remedy_has_nothing_to_paste(page: Page, stage: ReportRun) -> None:
-    """A record that needs the owner's decision has no value to paste, and all text is escaped."""
+    """A record that needs the owner's decision has no value to paste. All text is escaped."""
     spf_text, dkim_text, mx_text = records(page, "torn.example")
     assert "2 SPF records" in spf_text
     assert "Value" not in spf_text
@@ -229,7 +232,7 @@ def test_addresses_and_drift(page: Page) -> None:
 
 
 def test_nothing_is_fetched(browser: Browser, written: Path) -> None:
-    """The page is self-contained, and its policy forbids scripts and requests."""
+    """The page is self-contained, and its content security policy forbids scripts and requests."""
     text = written.read_text("utf-8")
     assert "default-src 'none'" in text
     assert "<script" not in text
@@ -244,7 +247,7 @@ def test_nothing_is_fetched(browser: Browser, written: Path) -> None:
 def test_an_empty_tenant_has_a_report(
     service: RunningService, browser: Browser, tmp_path: Path
 ) -> None:
-    """The report on an empty tenant shows totals of 0, and compares nothing."""
+    """The report on an empty tenant shows totals of 0 and compares nothing."""
     runner = PlaybookRunner(tmp_path, service.url, service.new_token("empty"))
     run = runner.play("report", mail_report_file="empty.html", mail_report_date=DATE)
     assert (run.status, run.recap.changed) == (0, 1), run.output
@@ -262,7 +265,7 @@ def test_without_queries(
     monkeypatch: pytest.MonkeyPatch,
     has_library: bool,
 ) -> None:
-    """Without mail_verify_dns or dnspython, the values are shown, but the statuses are unknown."""
+    """Without mail_verify_dns or dnspython, values are shown, but statuses are unknown."""
     if not has_library:
         (tmp_path / "dns").mkdir()
         (tmp_path / "dns" / "__init__.py").write_text("raise ImportError")
@@ -296,7 +299,7 @@ TEMPLATES = [
 TEXTS = {name: repository.read(ROOT + name) for name in TEMPLATES}
 #: Functions that return HTML: the templates' own macros, directly or from an imported module.
 MACROS = "|".join(re.findall(r"\{%-? macro (\w+)\(", "".join(TEXTS.values())))
-#: An expression that ends in the `e` filter, or that only calls a macro or has literal results.
+#: An expression that ends with the `e` filter, only calls a macro, or has literal results.
 SAFE = re.compile(
     rf"(?!.*( if | or |[~+]))(.+\| e|(\w+\.)?({MACROS})\(.*\))|'[^']*' if [^']+ else '[^']*'",
     re.DOTALL,
@@ -304,7 +307,7 @@ SAFE = re.compile(
 
 
 def test_every_value_is_escaped() -> None:
-    """Each value in the templates is escaped by the `e` filter or comes from a macro."""
+    """Each value in the templates is escaped with the `e` filter or comes from a macro."""
     assert len(TEMPLATES) == 6
     assert {"counted", "listed", "show", "tables"} <= {*MACROS.split("|")}
     for name, text in TEXTS.items():

@@ -130,7 +130,7 @@ class Ended:
 
     @property
     def failures(self) -> str:
-        """The messages of the failed tasks in one string."""
+        """Return the messages of all failed tasks as one string."""
         rows = [row for row in self.events if row["event"] == "runner_on_failed"]
         return "\n".join(str(row["event_data"]["res"].get("msg")) for row in rows)
 
@@ -176,7 +176,7 @@ def run_job(folder: Path, account: Account, job: Job) -> Ended:
 
 
 def _give(given: Path, node: Path, account: Account, job: Job) -> None:
-    """Write a private data directory, which is at `node` when the job runs."""
+    """Write a private data directory, which the job will find at the path `node`."""
     shutil.copytree(PROJECT, given / "project")
     for name, text in job.files.items():
         (given / "project" / name).write_text(text, "utf-8")

@@ -121,7 +121,7 @@ LEAK = """
 
 
 def fill(tenant: RecordedTenant, case: Case) -> None:
-    """Create the objects that the project declares, except for objects that the case omits."""
+    """Create the objects that the project declares, except those that the case omits."""
     tenant.create("example.com", "bob@example.com")
     tenant.create("alice@example.com", emails=["alice@example.com", "sales@example.com"])
     tenant.create("team@example.com", members=["alice@example.com", "bob@example.com"])
@@ -147,7 +147,7 @@ def test_a_playbook_runs_twice(
 ) -> None:
     """A second job of a repeatable playbook changes nothing, and no job reveals a secret.
 
-    Unanswered survey questions are empty strings in the first job and null in the second.
+    In the first job, unanswered survey questions are empty strings; in the second, they are null.
     """
     case = CASES[name]
     fill(tenant, case)
@@ -186,7 +186,7 @@ def test_a_failed_job_shows_no_secret(tmp_path: Path, tenant: RecordedTenant) ->
 
 
 def test_a_leak_is_found(tmp_path: Path, tenant: RecordedTenant) -> None:
-    """As a control, a printed token and passwords in loop items are found."""
+    """As a control, a token and passwords that loop items print are found."""
     account = Account(tenant.url, tenant.token, PASSWORDS)
     ended = run_job(tmp_path / "job", account, Job("leak.yml", files={"leak.yml": LEAK}))
     found = ended.leaks(account)
@@ -271,7 +271,7 @@ def test_the_image_has_every_collection_in_use() -> None:
     listed = {row["name"] for row in rows}
     assert {"ansible.builtin", OURS, "amazon.aws"} <= used()
     assert used() - {"ansible.builtin", OURS} == listed
-    # Collections that are listed only as requirements of the `dns` role.
+    # Collections that are required only by the `dns` role.
     needs = repository.read_yaml("roles/dns/vars/main.yml")["__dns_needs"].values()
     assert {need["collection"] for need in needs if "collection" in need} <= listed
 
@@ -287,7 +287,7 @@ def test_the_definition_builds(tmp_path: Path) -> None:
     assert archive.name == f"postroom-email-{repository.read_yaml('galaxy.yml')['version']}.tar.gz"
     steps = (built / "context" / "Containerfile").read_text("utf-8")
     assert "ansible-galaxy collection install --offline" in steps
-    # This is the definition's own command, in a new environment as in the image.
+    # This command comes from the definition. It runs in a new environment, as in the image.
     definition = yaml.safe_load((built / "execution-environment.yml").read_text("utf-8"))
     (step,) = definition["additional_build_steps"]["append_galaxy"]
     command = step.removeprefix("RUN ").replace("/usr/share/ansible", str(tmp_path))

@@ -36,7 +36,7 @@ PATHS = {"type": "list", "elements": "path"}
     ],
 )
 def test_a_value_is_normalized(option: dict[str, Any], value: object, expected: object) -> None:
-    """Values are normalized by type, and false, 0 and an empty list are kept."""
+    """Values are normalized by type. False, 0 and an empty list are kept."""
     assert ANSWERS({"mail_x": value}, {"mail_x": option}) == {"mail_x": expected}
 
 
@@ -50,13 +50,13 @@ def test_a_value_is_normalized(option: dict[str, Any], value: object, expected: 
     ],
 )
 def test_a_missing_value_is_left_out(option: dict[str, Any], value: object) -> None:
-    """An empty answer counts as missing, and so does an empty list that is required."""
+    """An empty answer counts as missing, and so does an empty list for a required variable."""
     assert ANSWERS({"mail_x": value}, {"mail_x": option}) == {}
 
 
 @pytest.mark.parametrize("kind", ["str", "path"])
 @pytest.mark.parametrize("value", [640, ["a"], {}])
 def test_a_string_must_be_a_string(kind: str, value: object) -> None:
-    """A number is refused where a string is expected, because it may have lost a leading zero."""
+    """A number is refused where a string is expected, because it may lack a leading zero."""
     with pytest.raises(AnsibleFilterError, match="mail_x must be a string"):
         ANSWERS({"mail_x": value}, {"mail_x": {"type": kind}})

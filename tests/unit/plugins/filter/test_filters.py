@@ -112,7 +112,7 @@ def verified(*statuses: str, **more: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("state", ["present", "absent"])
 def test_what_nobody_told_is_not_overwritten(state: str) -> None:
-    """An unknown record set is not overwritten, because it may contain other records."""
+    """An unknown record set is not overwritten, because it may contain other clients' records."""
     with pytest.raises(AnsibleFilterError) as caught:
         FILTERS["record_sets"](verified("match", "unknown", "missing"), [], state)
     assert str(caught.value).startswith(
@@ -121,7 +121,7 @@ def test_what_nobody_told_is_not_overwritten(state: str) -> None:
 
 
 def test_what_servers_do_not_agree_on_is_not_overwritten() -> None:
-    """If name servers disagree about a record set, it is not overwritten."""
+    """If name servers disagree about a record set, the set is not overwritten."""
     held = {"ns1": ["a", "b"], "ns2": ["b", "a"], "ns3": ["c"], "ns4": []}
     servers = [{"server": s, "status": "conflict", "found": f} for s, f in held.items()]
     silent = {"server": "ns5", "status": "unknown", "found": []}
@@ -135,7 +135,7 @@ def test_what_servers_do_not_agree_on_is_not_overwritten() -> None:
 
 
 def test_doubtful_records_are_refused() -> None:
-    """Record sets that are unknown, or that differ between servers, are refused."""
+    """Record sets that are unknown or that differ between servers are refused."""
 
     def record(status: str, *servers: tuple[str, list[str]]) -> dict[str, Any]:
         found = [
@@ -160,7 +160,7 @@ def test_doubtful_records_are_refused() -> None:
 
 
 def test_an_alias_of_the_right_key_stays() -> None:
-    """An alias is kept if it leads to the right key, and causes an error otherwise."""
+    """An alias is kept if it leads to the right key. Otherwise, it causes an error."""
     alias = [{"name": SELECTOR, "type": "CNAME", "value": ["keys.example.net."]}]
     rows = FILTERS["record_sets"](verified("missing", "missing", "match"), alias)
     assert [row["action"] for row in rows] == ["create", "create", "none"]
@@ -226,7 +226,7 @@ NO_MAP = "passwords: This must be a map of addresses to passwords. Write a line 
     ],
 )
 def test_a_name_has_one_spelling(name: str, key: str) -> None:
-    """All spellings of a name have the same key, even if no definition could contain that name."""
+    """All spellings of a name have the same key, even if no definition could contain the name."""
     assert FILTERS["name_key"](name) == key
     with pytest.raises(AnsibleFilterError, match="the name must be a string"):
         FILTERS["name_key"]([name])
@@ -262,7 +262,7 @@ class Encrypted:
 
 
 def test_passwords_may_be_encrypted() -> None:
-    """Passwords may be encrypted one by one, or all together as one string."""
+    """Passwords may be encrypted individually, or all together as one string."""
     assert FILTERS["password_map"](Encrypted(f"{ANN}: plain")) == {ANN: ["plain"]}
     given = {ANN: Encrypted(), "bob@one.example": [Encrypted(), "too"]}
     assert FILTERS["password_map"](given) == {ANN: ["plain"], "bob@one.example": ["plain", "too"]}
@@ -279,7 +279,7 @@ def test_passwords_may_be_encrypted() -> None:
     ],
 )
 def test_nothing_of_what_is_wrong_is_shown(given: Any, sentence: str) -> None:
-    """An error message about passwords contains no part of them."""
+    """An error about passwords never shows any part of them."""
     with pytest.raises(AnsibleFilterError) as caught:
         FILTERS["password_map"](given)
     assert str(caught.value).startswith(sentence)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Surveys that are generated from argument files, with each type of question."""
+"""Surveys generated from argument files, with each type of question."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def refused(survey: dict[str, Any]) -> list[str]:
 
 
 def test_a_question_has_all_that_awx_needs() -> None:
-    """A question has all the fields that AWX needs, with the texts of the argument file."""
+    """A question has every field that AWX needs, with the texts of the argument file."""
     assert question(description=["One.", "Two."]) == {
         "variable": "mail_it",
         "question_name": "Which one",
@@ -82,14 +82,14 @@ def test_a_question_has_all_that_awx_needs() -> None:
     ],
 )
 def test_kinds_of_questions(option: dict[str, Any], asked: dict[str, Any]) -> None:
-    """Each type of option has a question whose default has the type that AWX requires."""
+    """Each type of option becomes a question whose default has the type that AWX requires."""
     found = question(**option)
     assert found == {**question(), **asked}
     assert type(found.get("default")) is type(asked.get("default"))
 
 
 def test_the_kind_of_text_can_be_told() -> None:
-    """An argument file can choose the type of a text question, which affects a list's default."""
+    """An argument file can set the type of a text question, and a list's default depends on it."""
     words = {**ASKED, "type": "text"}
     found = question(words, type="list", elements="str", default=["a", "b"])
     assert (found["type"], found["default"]) == ("text", "a,b")
@@ -97,7 +97,7 @@ def test_the_kind_of_text_can_be_told() -> None:
 
 
 def test_only_what_has_a_survey_is_asked_in_order() -> None:
-    """Only options with a survey become questions, in order, and the survey may be empty."""
+    """Only options with a survey entry become questions, in order. The survey may be empty."""
     silent = {"type": "str", "description": "Not asked."}
     asked = {**silent, "survey": ASKED}
     spec = survey_spec({"options": {"mail_b": asked, "mail_c": silent, "mail_a": asked}})["spec"]

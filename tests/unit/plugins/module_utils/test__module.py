@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Options, results, failures and hidden secrets of a module."""
+"""A module's options, results, failures and hidden secrets."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_execute_turns_our_errors_into_results(transport: Transport) -> None:
 @pytest.mark.parametrize("diff", [True, False])
 @pytest.mark.parametrize("check", [True, False])
 def test_a_module_prints_its_outcome(check: bool, diff: bool, transport: Transport) -> None:
-    """A module prints its outcome, with a diff if requested and with warnings."""
+    """A module prints its outcome, with warnings and, if requested, a diff."""
     result = result_of(changing, check=check, diff=diff)
     assert result["changed"]
     assert result["mode"] is check
@@ -88,7 +88,7 @@ def test_a_module_prints_its_outcome(check: bool, diff: bool, transport: Transpo
 
 
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A missing library is reported with Ansible's own message."""
+    """The error for a missing library is Ansible's own message."""
     monkeypatch.setitem(sys.modules, "httpx", None)
     result = result_of(changing)
     assert result["failed"]
@@ -113,17 +113,17 @@ def test_a_secret_in_the_wrong_place_shows_nowhere(options: dict[str, Any]) -> N
     result = run_module(lambda: _module.run_module(repeating, spec), arguments)
     assert bool(options) is result["failed"]
     assert [one for one in misplaced if str(one) in str(result)] == []
-    # Later versions of ansible-core add the invocation only if the controller asks for it.
+    # Newer versions of ansible-core add the invocation only if the controller asks for it.
     assert "passwords" in str(result.get("invocation", "passwords"))
 
 
 def test_no_secret_is_shown() -> None:
-    """Neither the token nor any of many passwords appears in a result or warning."""
+    """No result or warning contains the token or any of many passwords."""
     secrets = [f"stray-{number:04}" for number in range(200)]
 
     def repeating(client: Client, params: Params, check_mode: bool) -> Outcome:
         if not hasattr(warnings, "get_warnings"):
-            # Later versions of ansible-core don't change these warnings.
+            # Newer versions of ansible-core don't change these warnings.
             warnings.warn(f"mind {secrets[8]}")
             warnings.deprecate(
                 f"forget {secrets[9]}", version="9.0.0", collection_name="postroom.email"
@@ -142,7 +142,7 @@ MANY = {f"Secret-{number:05}!" for number in range(10_000)}
 
 
 def test_those_of_many_that_are_there() -> None:
-    """Secrets are found at any position in a text, whatever their length and characters."""
+    """Secrets are found at any position in the text, regardless of their length and characters."""
     there = {"Secret-00000!", "Secret-00777!", "Secret-09999!", "4", "üb", "line\nbreak"}
     text = "Secret-00000!, line\nbreak Secret-00777! 4 of them, übel: Secret-09999!"
     assert set(find_secrets(text, MANY | there | {"5", "none", "Secret-00000?"})) == there

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The options, errors and results of email_tenant, through ``main``."""
+"""The options, errors and results of email_tenant, tested through ``main``."""
 
 from __future__ import annotations
 
@@ -63,7 +63,10 @@ MISTAKES: list[tuple[dict[str, Any], str, bool]] = [
 
 @pytest.mark.parametrize("number", range(len(MISTAKES)))
 def test_a_mistake_sends_no_write(number: int, serve: Serve) -> None:
-    """An error prevents all writes and also fails check mode, unless an earlier task may fix it."""
+    """An error prevents all writes.
+
+    In check mode, it is a warning if an earlier task may fix it.
+    """
     options, says, prerequisite = MISTAKES[number]
     server = serve(populated())
     result = run(server, **options)
@@ -79,7 +82,7 @@ def test_a_mistake_sends_no_write(number: int, serve: Serve) -> None:
 def test_without_pyyaml_a_file_of_yaml_can_t_be_read(
     serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without PyYAML, only JSON files can be read, and the message says so."""
+    """Without PyYAML, only JSON files can be read, and the message explains this."""
     monkeypatch.setitem(sys.modules, "yaml", None)
     (tmp_path / "tenant.yml").write_text(f"mailboxes: [{ANN}]\n")
     (tmp_path / "tenant.json").write_text(f'{{"mailboxes": ["{ANN}"]}}')
@@ -100,7 +103,7 @@ def test_missing_pydantic_is_reported(serve: Serve, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_result_is_the_plan(serve: Serve) -> None:
-    """The result contains the plan that check mode predicted, and the unchanged objects."""
+    """The result contains the plan that check mode predicted and the unchanged objects."""
     options: dict[str, Any] = {
         "mailboxes": [{"name": ANN, "aliases": ["new@one.example"]}, "eve@one.example", BOB],
         "passwords": {"eve@one.example": SECRET},

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""``update_password: probe`` with an IMAP server whose responses the tests control."""
+"""``update_password: probe`` with an IMAP server whose responses are set by the tests."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def patches(server: ScriptedServer) -> dict[str, dict[str, Any]]:
 
 @pytest.mark.parametrize("works", [True, False])
 def test_the_first_password_decides(works: bool, imap: ImapServer, serve: Serve, run: Run) -> None:
-    """The first password is tried once per mailbox, and after a failed login all are set."""
+    """The first password is tried once per mailbox. If the login fails, all passwords are set."""
     imap.verdict = lambda name: YES if works else NO
     server = serve(InMemoryService(None, domain("example.com"), mailbox(ANN)))
     options = {"name": ANN, "aliases": ["a@example.com"]}
@@ -143,7 +143,7 @@ def test_the_first_password_decides(works: bool, imap: ImapServer, serve: Serve,
     assert ("passwords" in predicted["diff"][0]["after"]) is not works
 
 
-#: The options of the task, the response to the login, and an option that the message names.
+#: The task's options, the response to the login, and an option that the message names.
 UNDECIDED: list[tuple[dict[str, Any], str, str]] = [
     ({"ca_path": None}, YES, "ca_path"),
     ({"imap_host": "127.0.0.1"}, YES, "imap_host"),
@@ -162,7 +162,7 @@ UNDECIDED: list[tuple[dict[str, Any], str, str]] = [
 def test_only_a_refused_password_is_a_no(
     number: int, imap: ImapServer, serve: Serve, run: Run
 ) -> None:
-    """Only a refused login shows that a password is wrong, and any other response is an error."""
+    """Only a refused login means that a password is wrong. Any other response is an error."""
     options, answer, word = UNDECIDED[number]
     imap.verdict = lambda name: answer
     server = serve(InMemoryService(None, domain("example.com"), mailbox(ANN)))
@@ -177,7 +177,7 @@ def test_only_a_refused_password_is_a_no(
 
 
 def test_a_silent_server_is_an_error(serve: Serve, run: Run) -> None:
-    """If a server never responds, the task fails when its timeout ends."""
+    """If the server never responds, the task fails when its timeout expires."""
     server = serve(InMemoryService(None, domain("example.com"), mailbox(ANN)))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         result = run(server, name=ANN, imap_port=listener.getsockname()[1], timeout=2)
@@ -188,7 +188,7 @@ def test_a_silent_server_is_an_error(serve: Serve, run: Run) -> None:
 def test_three_refusals_in_a_row_end_the_probing(
     answers: str, asked: int, imap: ImapServer, serve: Serve, run: Run
 ) -> None:
-    """After three refusals in a row, the remaining passwords are set without further logins."""
+    """After three refused logins in a row, the other passwords are set without trying them."""
     names = [f"m{number}@example.com" for number in range(len(answers))]
     more = ["bare@example.com", "new@example.com"]
     imap.verdict = lambda name: YES if answers[names.index(name)] == "Y" else NO

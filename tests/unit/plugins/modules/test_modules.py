@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The modules' ``main`` functions with a service in memory."""
+"""The modules' ``main`` functions with an in-memory service."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def service_of(*principals: Arguments) -> InMemoryService:
 @pytest.mark.parametrize("case", CHANGES)
 def test_check_mode_predicts_the_run_and_a_second_is_empty(case: str, serve: Serve) -> None:
     """Check mode predicts a run without a write, and a second run changes nothing."""
-    # If the object is absent, another GET checks that the API exists at all.
+    # If the object is absent, another GET checks whether the API exists at all.
     before, module, arguments, writes = CHANGES[case]
     server = serve(service_of(*before))
     predicted = run(server, module, arguments, check=True, diff=True)
@@ -104,7 +104,7 @@ def test_check_mode_predicts_the_run_and_a_second_is_empty(case: str, serve: Ser
 
 
 def test_the_name_is_returned_as_declared(serve: Serve) -> None:
-    """A mailbox's name is returned in its declared spelling, even if an alias is its lower case."""
+    """A mailbox's name is returned as declared, even if an alias is its lower-case form."""
     server = serve(service_of(domain("example.com"), mailbox("alice@example.com")))
     given = {"name": "Alice@Example.com", "aliases": ["alice@example.com", "Sales@example.com"]}
     shown = run(server, "mailbox", given)["mailbox"]
@@ -115,7 +115,7 @@ def test_the_name_is_returned_as_declared(serve: Serve) -> None:
     "arguments", [{}, {"name": "alice@example.com"}, {"domain": "example.com"}]
 )
 def test_a_module_that_reads_changes_nothing(arguments: Arguments, serve: Serve) -> None:
-    """A module that only reads sends one GET, with or without check mode."""
+    """A read-only module sends one GET, with or without check mode."""
     module = "dns_records" if "domain" in arguments else "info"
     server = serve(service_of(domain("example.com"), mailbox("alice@example.com")))
     results = [run(server, module, arguments, check=check) for check in (True, False)]
@@ -125,7 +125,7 @@ def test_a_module_that_reads_changes_nothing(arguments: Arguments, serve: Serve)
 
 
 def test_a_module_imports_only_what_its_object_needs() -> None:
-    """A module imports only the files it needs, because a module process compiles them all."""
+    """A module imports only the files it needs, because each module process compiles them."""
     path = os.pathsep.join([str(Path(email_mailbox.__file__).parents[5]), *sys.path])
     loaded = "[name.rpartition('.')[2] for name in sys.modules if '_api.' in name]"
     code = f"import sys; from {email_mailbox.__name__} import *; print(*{loaded})"
@@ -162,7 +162,7 @@ ANSWERS = {
 
 @pytest.mark.parametrize("kind", ANSWERS)
 def test_a_failure_is_returned_as_data(kind: str, serve: Serve) -> None:
-    """A failure is returned as data without the token or a password."""
+    """A failure is returned as data, without the token or a password."""
     reply, word = ANSWERS[kind]
     result = run(serve(lambda _: reply), "mailbox", BOX, diff=True)
     assert (result["failed"], result["changed"]) == (True, False)
@@ -233,7 +233,7 @@ def test_a_string_is_one_password(serve: Serve) -> None:
 
 
 def test_a_wrong_path_is_not_an_absent_object(serve: Serve) -> None:
-    """A 404 for the API's own path is an error and does not count as an absent object."""
+    """A 404 for the API's own path is an error, and does not mean that the object is absent."""
     server = serve(lambda request: problem(404, "There is nothing at this path."))
     for module, arguments in {
         "mailbox": {"name": "a@example.com", "state": "absent"},
@@ -277,7 +277,7 @@ def info(serve: Serve, *more: dict[str, Any], **options: Any) -> dict[str, Any]:
 ALL = {"domains": ["example.com", "example.org"], "mailboxes": [ALICE, ZOE], "forwarders": [BOTH]}
 DEFINITIONS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({}, ALL),
-    # A mailbox on the domain has all of its aliases, including those on other domains.
+    # A mailbox on the domain keeps all its aliases, including those on other domains.
     ({"domains": ["Example.com"]}, {**ALL, "domains": ["example.com"], "mailboxes": [ALICE]}),
     ({"kinds": ["mailbox"], "domains": ["example.org"]}, {"mailboxes": [ZOE]}),
     ({"name": "none.example", "kinds": ["domain"]}, {"domains": []}),
@@ -287,7 +287,7 @@ DEFINITIONS: list[tuple[dict[str, Any], dict[str, Any]]] = [
 
 @pytest.mark.parametrize("row", range(len(DEFINITIONS)))
 def test_a_definition_holds_what_was_asked_for(row: int, serve: Serve) -> None:
-    """The requested objects are returned as facts or, if requested, as a definition."""
+    """The requested objects are returned as facts or, on request, as a definition."""
     options, definition = DEFINITIONS[row]
     facts = info(serve, **options)
     assert "definition" not in facts
@@ -299,7 +299,7 @@ def test_a_definition_holds_what_was_asked_for(row: int, serve: Serve) -> None:
 
 
 def test_what_a_definition_lacks_is_warned_of(serve: Serve) -> None:
-    """A principal that a definition can't contain is named in a warning."""
+    """A warning names each principal that a definition can't contain."""
     result = info(serve, GROUP, **{"as": "definition"})
     assert len(result["warnings"]) == 1
     assert "staff@example.com" in str(result["warnings"])
@@ -337,7 +337,10 @@ BAD += [("dns_records", {"domain": "example.com", **more}, says) for more, says 
 
 @pytest.mark.parametrize("row", range(len(BAD)))
 def test_invalid_options_send_no_request(row: int, serve: Serve) -> None:
-    """Invalid options are reported by name and value, without a password and before any request."""
+    """The error for an invalid option gives its name and value, but no password.
+
+    It is reported before any request.
+    """
     module, arguments, words = BAD[row]
     server = serve(service_of())
     result = run(server, module, arguments)
@@ -349,7 +352,7 @@ def test_invalid_options_send_no_request(row: int, serve: Serve) -> None:
 
 
 def test_a_domain_that_is_not_registered(serve: Serve) -> None:
-    """An unregistered domain is an error, or a warning in check mode or when withdrawing."""
+    """An unregistered domain is an error, but only a warning in check mode or when withdrawing."""
     server = serve(InMemoryService(Quirks()))
     refused = "example.com is not registered in this tenant. Register it first."
     for state in ("retrieved", "verified", "present"):
@@ -366,7 +369,7 @@ def test_a_domain_that_is_not_registered(serve: Serve) -> None:
 
 
 def test_nothing_to_wait_for_is_a_warning(serve: Serve) -> None:
-    """The `wait` option causes a warning with states that do not wait."""
+    """The `wait` option causes a warning if the state has nothing to wait for."""
     server = serve(InMemoryService(Quirks(), domain("example.com")))
     common: dict[str, Any] = {**TSIG, "nameservers": ["192.0.2.1"], "wait_timeout": 5}
     assert "state retrieved" in str(records(server, wait=True, **common)["warnings"])
@@ -378,7 +381,7 @@ def test_nothing_to_wait_for_is_a_warning(serve: Serve) -> None:
 
 @pytest.fixture
 def _without_dnspython(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make imports of dnspython fail from now on."""
+    """Make all imports of dnspython fail from now on."""
     for name in list(sys.modules):
         if name.startswith(("dns.", PACKAGE + "_dns_", PACKAGE + "_api.dns.")):
             monkeypatch.delitem(sys.modules, name)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The inventory plugin: its files, each domain's facts, and the listed domains."""
+"""The inventory plugin: its files, the facts of each domain, and the listed domains."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.matrix
 
 
 def test_a_file_is_known_by_its_name(tmp_path: Path) -> None:
-    """An inventory file must exist and its name must end in email_domains.yml or .yaml."""
+    """An inventory file must exist, and its name must end in email_domains.yml or .yaml."""
     names = "email_domains.yml", "some.email_domains.yaml", "email_domains.json"
     files = [tmp_path / name for name in names]
     assert not any(InventoryModule().verify_file(str(file)) for file in files)
@@ -93,12 +93,12 @@ def test_what_is_at_a_domain_is_counted(serve: Serve, connect: Connect) -> None:
 def test_patterns_choose_domains(
     some: dict[str, Any], left: list[str], serve: Serve, connect: Connect
 ) -> None:
-    """Patterns select and exclude domains in any spelling."""
+    """Patterns include or exclude domains in any spelling."""
     assert list(gather(connect(serve(tenant())), options(**some)).domains) == left
 
 
 def test_an_unknown_name_is_warned_of(serve: Serve, connect: Connect) -> None:
-    """A name that is not a domain of the tenant causes a warning, but a pattern does not."""
+    """A name that is not a domain of the tenant causes a warning. A pattern does not."""
     some = options(domains=["o*", "two.example"], exclude=["ome.example", "*.test"])
     (warning,) = gather(connect(serve(tenant())), some).warnings
     assert warning.startswith("exclude: ome.example is not a domain of the tenant")
@@ -115,7 +115,7 @@ def test_an_invalid_domain_name_is_no_host(odd: str, serve: Serve, connect: Conn
 
 
 def test_the_stage_is_what_name_servers_say(serve: Serve, connect: Connect) -> None:
-    """Only selected domains are queried, and their stages are what the name servers show."""
+    """Only selected domains are queried, and the name servers' answers determine their stages."""
     service = InMemoryService(
         None, *map(domain, ("new.example", "old.example", "shy.example", "x.y"))
     )
@@ -142,7 +142,7 @@ def test_the_stage_is_what_name_servers_say(serve: Serve, connect: Connect) -> N
 
 
 def test_stages_have_one_deadline(serve: Serve, connect: Connect) -> None:
-    """After the deadline, no domain is looked up, and one warning names the reason."""
+    """After the deadline, no domain is looked up, and a single warning gives the reason."""
     service = InMemoryService(None, *(domain(f"d{number}.example") for number in range(40)))
     server = serve(service)
     found = gather(connect(server), options(stage=True, stage_timeout=0))
@@ -154,7 +154,7 @@ def test_stages_have_one_deadline(serve: Serve, connect: Connect) -> None:
 
 
 def test_what_is_deleted_meanwhile_is_no_host(serve: Serve, connect: Connect) -> None:
-    """A domain that is deleted while the inventory is being read is left out with a warning."""
+    """A domain that is deleted while the inventory is read is left out with a warning."""
     service = InMemoryService(None, *map(domain, ("a.example", "b.example")))
     service.meddle("GET", lambda: service.principals.pop("b.example"))
     with fake_nameserver({("*", "*"): refused}) as nameserver:
@@ -179,13 +179,13 @@ def test_what_is_deleted_meanwhile_is_no_host(serve: Serve, connect: Connect) ->
     ],
 )
 def test_what_was_not_gathered_is_known(planted: object) -> None:
-    """Cached data is rejected if it contains templates or other variables."""
+    """Cached data is rejected if it contains templates or variables that the plugin doesn't set."""
     assert is_gathered({"a.example": {"email_aliases": 0, "email_stage": "active"}})
     assert not is_gathered(planted)
 
 
 def test_no_half_an_inventory(serve: Serve, connect: Connect) -> None:
-    """If one domain's records can't be read, a warning says so, but all domains are listed."""
+    """If one domain's records can't be read, there is a warning, but all domains are listed."""
     service = InMemoryService(None, domain("a.example"), domain("b.example"))
     service.disturb("GET", problem(500, "Out of keys."), skip=2)
     with fake_nameserver({("*", "*"): answer("20 mx.elsewhere.example.")}) as nameserver:
@@ -201,7 +201,7 @@ def test_no_half_an_inventory(serve: Serve, connect: Connect) -> None:
 
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_refused_token_fails_the_inventory(status: int, serve: Serve, connect: Connect) -> None:
-    """A refused token makes the inventory fail, because it affects all domains."""
+    """A rejected token makes the inventory fail, because it affects all domains."""
     service = InMemoryService(None, domain("a.example"))
     service.disturb("GET", problem(status), skip=1)
     with pytest.raises((Unauthorized, Forbidden)):
@@ -209,7 +209,7 @@ def test_a_refused_token_fails_the_inventory(status: int, serve: Serve, connect:
 
 
 class Inventory(InventoryModule):
-    """The plugin with a test's options, which records its warnings."""
+    """The plugin with a test's options. It records its warnings."""
 
     def __init__(self, url: str, **some: Any) -> None:
         super().__init__()
@@ -260,13 +260,13 @@ def test_an_inventory_is_read_once_for_its_cache(serve: Serve) -> None:
     ],
 )
 def test_an_unusable_option_fails_the_inventory(some: dict[str, Any], words: str) -> None:
-    """The error about an unusable option names the option."""
+    """The error for an unusable option names the option."""
     with pytest.raises(AnsibleParserError, match=f"^{words}"):
         Inventory("http://127.0.0.1:9", **some).hosts()
 
 
 def test_a_missing_library_fails_the_inventory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error about a missing library names the library."""
+    """The error for a missing library names the library."""
     monkeypatch.setitem(sys.modules, "httpx", None)
     with pytest.raises(AnsibleParserError, match="httpx"):
         Inventory("http://127.0.0.1:9").hosts()

@@ -39,7 +39,10 @@ def test_ansible_core_has_all_private_parts() -> None:
 
 
 def test_a_task_runs_as_a_module_without_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If ansible-core lacks a private part, the task runs as a module and the reason names it."""
+    """If ansible-core lacks a private part, the task runs as a module.
+
+    The reason names the part.
+    """
     monkeypatch.delattr(basic.AnsibleModule, "_log_invocation")
     reason = "this ansible-core lacks AnsibleModule._log_invocation"
     assert Action()._process_reason({}) == reason
@@ -77,7 +80,7 @@ def test_another_python_needs_a_process(interpreter: str) -> None:
     ],
 )
 def test_some_variables_need_a_process(name: str, value: str, needs_process: bool) -> None:
-    """Some environment variables need a module process, and others are set during the task."""
+    """Some environment variables require a module process. Others are set during the task."""
     reason = environment_reason({"POSTROOM_API_URL": "x", name: value})
     assert (reason is not None) is needs_process
     assert reason is None or name in reason
@@ -148,7 +151,7 @@ def test_as_ansible_core_does_it(result: Any) -> None:
 
 
 def as_lists(value: Any) -> Any:
-    """Return a value as it would be after a conversion to JSON."""
+    """Return a value as it would be after conversion to JSON and back."""
     if isinstance(value, dict):
         return {key: as_lists(one) for key, one in value.items()}
     return [as_lists(one) for one in value] if isinstance(value, (list, tuple)) else value
@@ -160,7 +163,7 @@ class Action(InProcessAction):
     argument_spec: Mapping[str, Any] = MappingProxyType({"more": {"type": "dict"}})
 
     def __init__(self, error: BaseException | None = None) -> None:
-        # Because there are so many secrets, the invocation is not logged.
+        # The invocation is not logged, because there are so many secrets.
         more = {"passwords": [f"stray-{number:04}" for number in range(101)]}
         # Since ansible-core 2.19, results contain a traceback only if the controller asks for it.
         asked = (
@@ -185,7 +188,7 @@ class Action(InProcessAction):
 
 
 def test_some_places_need_a_process() -> None:
-    """A task needs a module process on another host, as another user or with another Python."""
+    """A task on another host, as another user or with another Python needs a module process."""
     action = Action()
     assert action._process_reason({}) is None
     assert "is off" in str(action._process_reason({"postroom_in_process": "no"}))
@@ -209,7 +212,7 @@ def test_a_crash_is_a_result_without_secrets() -> None:
 
 
 def test_a_worker_ends_when_ansible_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker whose parent process has ended exits with status 1."""
+    """A worker exits with status 1 once its parent process has ended."""
     ended: list[int] = []
     # A process that was never started is not running.
     monkeypatch.setattr(multiprocessing, "parent_process", multiprocessing.Process)
@@ -227,17 +230,17 @@ class Screen:
         self.progress = Progress(self.show, is_terminal=is_terminal, clock=self.clock)
 
     def show(self, text: str, newline: bool) -> None:
-        """Record a text."""
+        """Record the text."""
         self.shown.append((text, newline))
 
     def go_on(self, seconds: float, done: int, total: int = 1000) -> None:
-        """Advance the time, and report the number of completed changes."""
+        """Advance the clock, and report the number of completed changes."""
         self.clock.sleep(seconds)
         self.progress(done, total)
 
 
 def test_a_terminal_has_one_line_that_is_cleared_at_the_end() -> None:
-    """On a terminal, progress is shown on one line, which is updated and cleared at the end."""
+    """On a terminal, progress is one line, which is updated and cleared at the end."""
     screen = Screen(is_terminal=True)
     screen.go_on(30.0, 1, 10_001)
     screen.go_on(2.0, 3, 10_001)
@@ -254,7 +257,7 @@ def test_a_terminal_has_one_line_that_is_cleared_at_the_end() -> None:
 
 
 def test_a_log_has_a_line_now_and_then() -> None:
-    """A log gets a new line every fifteen seconds."""
+    """A log gets a line every fifteen seconds."""
     screen = Screen(is_terminal=False)
     for second in range(60):
         screen.go_on(1.0, 10 * second)

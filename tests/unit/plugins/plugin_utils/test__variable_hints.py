@@ -20,7 +20,7 @@ OPTIONS = {"scope": "mail_scope", "max_deletions": "mail_max_deletions"}
     [("The scope is wide.", ""), ("narrow scope", "scope with mail_scope")],
 )
 def test_an_option_in_a_message_gets_its_variable(message: str, named: str) -> None:
-    """A message names the variable of each option that it mentions, but ignores common words."""
+    """A message names the variable for each option that it mentions, but ignores common words."""
     found = _variable_hints.with_variables(message, OPTIONS)
     assert found == (f"{message}. Set {named}." if named else message)
 

@@ -44,7 +44,7 @@ run = partial(apply_plan, deadline_per_change=True)
 
 
 def test_a_domain_that_was_not_emptied_stays(serve: Serve, connect: Connect) -> None:
-    """A domain is not deleted while it still contains an object that could not be deleted."""
+    """A domain is not deleted while it contains an object that could not be deleted."""
     service = service_of(mailbox("alice@example.com"))
     parts: Parts = {"domains": [{"name": "example.com", "state": "absent", "force": True}]}
     planned = plan_for(service, parts, max_deletions=9)
@@ -57,7 +57,7 @@ def test_a_domain_that_was_not_emptied_stays(serve: Serve, connect: Connect) -> 
 def test_an_address_that_another_run_moved_is_not_given_back(
     serve: Serve, connect: Connect
 ) -> None:
-    """An address that another run has already moved is not given back to its previous owner."""
+    """An address that another run has already moved is not returned to its previous owner."""
     service = service_of(mailbox("alice@example.com", "x@example.com"))
     parts: Parts = {"mailboxes": [mail("alice"), mail("bob", "x")]}
     planned = plan_for(service, parts, passwords=["bob@example.com"])
@@ -73,7 +73,7 @@ def test_an_address_that_another_run_moved_is_not_given_back(
 def test_an_object_that_another_run_creates_is_unchanged(
     always: bool, serve: Serve, connect: Connect
 ) -> None:
-    """An object that another run creates first is unchanged, unless passwords are always set."""
+    """An object that another run creates first is not changed, unless passwords are always set."""
     service = service_of()
     parts: Parts = {"domains": ["new.example"], "mailboxes": ["a@new.example", "b@new.example"]}
     names = ["a@new.example", "b@new.example"]
@@ -93,7 +93,7 @@ TWO_MOVES: Parts = {"mailboxes": [mail("bob"), mail("alice", "x"), mail("carol",
 
 
 def movers() -> InMemoryService:
-    """Return a service on which Bob has the addresses that other mailboxes are to get."""
+    """Return a service on which Bob has the addresses that other mailboxes should get."""
     return service_of(
         *map(mailbox, ("alice@example.com", "carol@example.com")),
         mailbox("bob@example.com", "x@example.com", "y@example.com"),
@@ -115,7 +115,7 @@ RETURNED: dict[str, tuple[Parts, list[str], dict[str, str], list[str]]] = {
 
 @pytest.mark.parametrize("case", RETURNED)
 def test_a_refused_address_is_given_back(case: str, serve: Serve, connect: Connect) -> None:
-    """An address that its new owner can't take is given back to its previous owner."""
+    """If the new owner can't take an address, it is returned to its previous owner."""
     parts, refused, after, outcomes = RETURNED[case]
     service = movers()
     planned = plan_for(service, parts)
@@ -144,7 +144,7 @@ def test_an_address_of_an_unattempted_step_is_given_back(serve: Serve, connect: 
 
 
 def test_an_address_that_can_not_be_given_back_is_reported(serve: Serve, connect: Connect) -> None:
-    """An address that can't be given back is reported, because it may no longer receive mail."""
+    """An address that can't be returned is reported, because it may no longer receive mail."""
     service = movers()
     planned = plan_for(service, MOVE)
     fussy = RefusingService(service, {"PATCH /api/principal/alice": problem(422, "no")})
@@ -159,7 +159,7 @@ def test_an_address_that_can_not_be_given_back_is_reported(serve: Serve, connect
 
 @pytest.mark.parametrize("lost", ["the confirmation", "the answer and its verification"])
 def test_an_address_that_may_have_moved_stays(lost: str, serve: Serve, connect: Connect) -> None:
-    """An address that may have reached its new owner is not given back."""
+    """An address that may have reached its new owner is not returned to the previous one."""
     service = movers()
     planned = plan_for(service, MOVE)
     fussy = RefusingService(service, {})
@@ -179,7 +179,7 @@ def test_an_address_that_may_have_moved_stays(lost: str, serve: Serve, connect: 
 
 
 def test_a_pause_beyond_the_deadline_stops_the_rest(serve: Serve, connect: Connect) -> None:
-    """If a requested pause exceeds the deadline, no other change is made and nothing waits."""
+    """If a requested pause exceeds the deadline, the run stops without waiting or changing more."""
     service = service_of()
     planned = many(service, 40)
     server = serve(RefusingService(service, {"POST b": problem(429).having(Retry_After="86400")}))
@@ -192,7 +192,7 @@ def test_a_pause_beyond_the_deadline_stops_the_rest(serve: Serve, connect: Conne
 
 @pytest.mark.parametrize("concurrency", [1, 4])
 def test_a_refused_token_stops_the_rest(concurrency: int, serve: Serve, connect: Connect) -> None:
-    """After a refused token, no thread starts another change."""
+    """Once a token is rejected, no thread starts another change."""
     service = service_of()
     planned = many(service, 40)
     server = serve(RefusingService(service, {"POST b": problem(401)}))
@@ -243,7 +243,7 @@ def test_edits_are_confirmed_by_one_list(serve: Serve, connect: Connect) -> None
 
 
 def test_lost_updates_are_repaired(serve: Serve, connect: Connect) -> None:
-    """A lost update is repaired without removing what another client added."""
+    """A lost update is repaired without removing what another client has added."""
     service = editable()
     planned = plan_for(service, EDITS)
     stale = {"emails": ["alice@example.com", "theirs@example.com"]}
@@ -276,7 +276,7 @@ def test_lost_updates_are_repaired(serve: Serve, connect: Connect) -> None:
 
 
 def test_an_edit_that_can_not_be_repaired_was_written(serve: Serve, connect: Connect) -> None:
-    """An edit that can't be repaired is a failure that counts as a change."""
+    """An edit that can't be repaired is a failure, but counts as a change."""
     service = editable()
     planned = plan_for(service, {"mailboxes": [mail("alice", "x")]})
     service.meddle("PATCH", lambda: service.principals.pop("alice@example.com"))
@@ -300,7 +300,7 @@ def test_a_failed_confirmation_leaves_edits_unknown(serve: Serve, connect: Conne
 
 
 def test_an_interrupt_starts_nothing_more(serve: Serve, connect: Connect) -> None:
-    """After an interrupt, running changes finish, no other changes start, and no thread remains."""
+    """After an interrupt, running changes finish, no others start, and no thread remains."""
     service = service_of()
     planned = many(service, 40)
     server = serve(service)

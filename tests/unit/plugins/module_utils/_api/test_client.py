@@ -62,7 +62,7 @@ def service_with(*principals: dict[str, Any], quirks: Quirks | None = None) -> I
 
 @pytest.mark.parametrize("fault", UNKNOWN)
 def test_a_create_is_verified_first(fault: str, serve: Serve, connect: Connect) -> None:
-    """After an unknown outcome, a create is repeated only if a GET did not find the object."""
+    """After an unknown outcome, a create is repeated only if a GET does not find the object."""
     reply, is_transient = UNKNOWN[fault]
     service = service_with()
     service.disturb("POST", reply, effect=True)
@@ -83,7 +83,7 @@ def test_a_create_is_verified_first(fault: str, serve: Serve, connect: Connect) 
 
 @pytest.mark.parametrize("quirks", [Quirks(), Quirks(errors_as_200=True)], ids=["409", "200"])
 def test_a_get_settles_a_conflict(quirks: Quirks, serve: Serve, connect: Connect) -> None:
-    """If a lost POST takes effect late, the conflict of the second POST is resolved by a GET."""
+    """If a lost POST takes effect late, a GET resolves the conflict that the second POST gets."""
     service = service_with(quirks=quirks)
     service.disturb("POST", RESET)
     service.meddle("GET", lambda: service.principals.update({ALICE.key: mailbox(ALICE.key)}))
@@ -93,7 +93,7 @@ def test_a_get_settles_a_conflict(quirks: Quirks, serve: Serve, connect: Connect
 
 
 def test_a_conflict_with_another_writer_is_an_error(serve: Serve, connect: Connect) -> None:
-    """A conflict with an object that another client created is an error."""
+    """A conflict with an object created by another client is an error."""
     for there, is_same in (((ALICE.key,), True), ((ALICE.key, "o@example.com"), False)):
         server = serve(service_with(mailbox(*there)))
         with pytest.raises(errors.AlreadyExists, match="another client") as caught:
@@ -112,7 +112,7 @@ def test_a_conflict_with_another_writer_is_an_error(serve: Serve, connect: Conne
 def test_other_writes_are_verified(
     method: str, fault: str, effect: bool, serve: Serve, connect: Connect
 ) -> None:
-    """After an unknown outcome, other writes are also verified before they are repeated."""
+    """Other writes with an unknown outcome are also verified before they are repeated."""
     reply, is_transient = UNKNOWN[fault]
     service = service_with(mailbox(ALICE.key))
     service.disturb(method, reply, effect=effect)
@@ -143,7 +143,7 @@ def test_deleting_an_absent_mailbox(quirks: Quirks, serve: Serve, connect: Conne
 
 
 def test_passwords_are_sent_again_or_unknown(serve: Serve, connect: Connect) -> None:
-    """Passwords can't be read back, so they are sent again or reported as unknown."""
+    """Passwords can't be read back, so they are sent again or their outcome is unknown."""
     service = service_with(mailbox(ALICE.key))
     service.disturb("PATCH", RESET, effect=True)
     server = serve(service)
@@ -161,7 +161,7 @@ def test_passwords_are_sent_again_or_unknown(serve: Serve, connect: Connect) -> 
     ids=["401", "403", "500", "404 page", "redirect"],
 )
 def test_a_failed_verification_is_no_absence(reply: Reply, serve: Serve, connect: Connect) -> None:
-    """If verification fails, the object does not count as absent, and the error says so."""
+    """If verification fails, the object is not considered absent, and the error says so."""
     service = service_with()
     service.disturb("POST", RESET, effect=True)
     service.disturb("GET", reply, times=9)
@@ -173,7 +173,7 @@ def test_a_failed_verification_is_no_absence(reply: Reply, serve: Serve, connect
 
 
 def test_a_hanging_create_is_verified_before_the_deadline(serve: Serve, connect: Connect) -> None:
-    """A hanging POST is aborted in time for a GET to verify it."""
+    """A hanging POST is aborted early enough for a GET to verify its outcome."""
     service = service_with()
     service.disturb("POST", Reply(hang=True), effect=True)
     # This test uses real time, because the socket does the waiting.
@@ -198,12 +198,12 @@ def emails(service: InMemoryService) -> set[str]:
 
 
 def replacing(service: InMemoryService, values: list[str]) -> Callable[[], None]:
-    """Return another client that replaces the list of addresses."""
+    """Return a function that replaces the list of addresses, as another client would."""
     return lambda: service.principals[ALICE.key].update(emails=list(values))
 
 
 def test_an_edit_is_verified_after_a_while(serve: Serve, connect: Connect) -> None:
-    """An edit is verified after a pause, and an edit that changes nothing is only read."""
+    """An edit is verified after a pause. An edit that changes nothing only reads the object."""
     server, clock = serve(service_with(mailbox(ALICE.key, THEIRS.key))), Clock()
     client = connect(server, clock)
     for _time in range(2):
@@ -228,7 +228,7 @@ def test_a_lost_update_is_repaired(serve: Serve, connect: Connect) -> None:
 
 
 def test_repairs_are_bounded(serve: Serve, connect: Connect) -> None:
-    """Repairs are limited by their number and the deadline."""
+    """The number of repairs is limited, and no repair is made after the deadline."""
     service = service_with(mailbox(ALICE.key))
     service.meddle("PATCH", replacing(service, STALE), times=99)
     server = serve(service)
@@ -244,7 +244,7 @@ def test_repairs_are_bounded(serve: Serve, connect: Connect) -> None:
 
 @pytest.mark.parametrize("writers", [2, pytest.param(8, marks=pytest.mark.full)])
 def test_many_writers_lose_nothing(writers: int, serve: Serve, connect: Connect) -> None:
-    """Concurrent clients that edit the same mailbox lose none of their aliases."""
+    """Concurrent clients that edit the same mailbox don't lose each other's aliases."""
     service = service_with(mailbox(ALICE.key))
     server = serve(service)
     start = threading.Barrier(writers)
@@ -281,14 +281,14 @@ def names(client: Client) -> list[str]:
 @pytest.mark.parametrize("pages", ["total", "link"])
 @pytest.mark.parametrize("rows", [2, 5])
 def test_every_page_is_read(pages: Any, rows: int, serve: Serve, connect: Connect) -> None:
-    """All pages of a list are read, with either a total or links."""
+    """All pages of a list are read, whether it has a total or links."""
     server = serve(InMemoryService(Quirks(page_rows=rows, pages=pages), *ROWS))
     assert names(connect(server)) == [f"d{number}.example" for number in range(5)]
     assert len(server.requests) == -(-5 // rows)
 
 
 def test_a_link_to_another_origin_is_refused(serve: Serve, connect: Connect) -> None:
-    """A link to another origin is refused, so that the token is not sent there."""
+    """A link to another origin is refused, so that the token is never sent there."""
     other = serve(Script())
     for target in (f"{other.url}{LIST}?page=2", "http://[::1"):
         first = page(ROWS[0], link=f'<{target}>; rel="next"')
@@ -311,7 +311,7 @@ def test_a_page_that_repeats_is_refused(repeated: Reply, serve: Serve, connect: 
 
 
 def test_a_list_that_changes_is_read_again(serve: Serve, connect: Connect) -> None:
-    """A list that changes while it is read is read again, up to three times."""
+    """A list that changes while it is being read is read again, up to three times."""
     service = InMemoryService(Quirks(page_rows=2), *ROWS)
     service.meddle("GET", lambda: service.principals.pop("d0.example"))
     client = connect(serve(service))

@@ -66,7 +66,7 @@ PASSWORDS = ("pw-8Kd!q0-Zebra",)
 
 
 class Task(NamedTuple):
-    """The declaration of one object by a task."""
+    """The declaration of a single object by a task."""
 
     declared: Declared
     passwords: Passwords = Passwords()
@@ -78,7 +78,7 @@ def names(*members: Name) -> frozenset[Name]:
 
 
 def plan(task: Task, *principals: Principal) -> Plan:
-    """Plan a task for a tenant with these principals, plus two domains if they include none."""
+    """Plan a task for a tenant with these principals, and with two domains if they include none."""
     domains = (
         [] if any(isinstance(p, Domain) for p in principals) else [Domain(HOME), Domain(OTHER)]
     )
@@ -232,7 +232,7 @@ def actions(planned: Plan) -> list[str]:
 
 @pytest.mark.parametrize("case", CHANGES)
 def test_a_plan_lists_the_changes_and_leaves_nothing_to_plan(case: str) -> None:
-    """Each change has a reason, and after all changes are applied, the next plan is empty."""
+    """Each change has a reason. After all changes have been applied, the next plan is empty."""
     principals, task, wanted = CHANGES[case]
     state: dict[Name, Principal] = {p.name: p for p in [Domain(HOME), Domain(OTHER), *principals]}
     planned = plan_tenant(
@@ -338,7 +338,7 @@ BOUNCES: dict[str, tuple[list[Principal], Task, str]] = {
 
 @pytest.mark.parametrize("case", BOUNCES)
 def test_a_change_that_makes_mail_bounce_is_a_warning(case: str) -> None:
-    """A change that makes mail bounce is planned with a warning."""
+    """A change that makes mail bounce is planned, with a warning."""
     principals, task, address = BOUNCES[case]
     planned = plan(task, *principals)
     assert planned.problems == ()
@@ -347,7 +347,7 @@ def test_a_change_that_makes_mail_bounce_is_a_warning(case: str) -> None:
 
 
 def test_a_new_member_that_does_not_exist_is_a_warning(serve: Serve, connect: Connect) -> None:
-    """A new member that does not exist causes a warning, with or without check mode."""
+    """A new member that does not exist causes a warning, both with and without check mode."""
     for check in (True, False):
         server = serve(InMemoryService(None, domain(HOME.key)))
         found = converge(connect(server), team(members=names(BOB)), dry_run=check)
@@ -365,7 +365,7 @@ def test_purging_without_a_list_is_a_warning() -> None:
 
 @pytest.mark.parametrize("password", ["secret\n", "se\0cret", "se\tcret", "secret\x7f", "  ", ""])
 def test_an_unusable_password_is_refused(password: str) -> None:
-    """The error about an unusable password gives its position, but not the password itself."""
+    """The error for an unusable password gives its position, but not the password itself."""
     with pytest.raises(errors.InvalidInput, match="entry 2 of 2") as caught:
         mailbox_passwords(
             {"passwords": ["two words ", password], "update_password": "on_create"}, ALICE
@@ -392,7 +392,7 @@ def test_one_missing_domain_is_one_warning(serve: Serve, connect: Connect) -> No
 
 
 def test_another_run_creates_the_same_mailbox(serve: Serve, connect: Connect) -> None:
-    """A mailbox that another run creates first is unchanged, unless passwords are always set."""
+    """A mailbox that another run creates first is not changed, unless passwords are always set."""
     for always in (False, True):
         service = InMemoryService(None, domain(HOME.key))
         create = partial(service.principals.update, {ALICE.key: mailbox(ALICE.key)})
@@ -431,7 +431,7 @@ def test_an_object_of_another_kind_is_not_deleted(serve: Serve, connect: Connect
 
 
 def test_a_domain_whose_name_begins_alike_is_left_alone(serve: Serve, connect: Connect) -> None:
-    """Deleting a domain does not affect its subdomains, or domains with a similar name."""
+    """Deleting a domain does not affect its subdomains or domains with a similar name."""
     others = ["example.com.au", "sub.example.com", "anexample.com"]
     service = InMemoryService(None, domain(HOME.key), mailbox(ALICE.key), *map(domain, others))
     service.principals["a@sub.example.com"] = mailbox("a@sub.example.com")
@@ -546,7 +546,7 @@ STEPS = [
 
 @pytest.mark.parametrize("kind", SERVERS)
 def test_steps_are_idempotent_over_any_server(kind: str, serve: Serve, connect: Connect) -> None:
-    """Each step changes something on any kind of service, and repeating the step sends no write."""
+    """Each step changes something on any kind of service. Repeating the step sends no write."""
     service = InMemoryService(SERVERS[kind], domain("other.example"), mailbox("zoe@other.example"))
     server = serve(service)
     client = connect(server, timeout=300.0)

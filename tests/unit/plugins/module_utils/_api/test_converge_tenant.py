@@ -159,7 +159,7 @@ def test_a_cut_list_decides_nothing(asked: str, serve: Serve, connect: Connect) 
 
 
 def test_only_the_expected_plan_is_applied(serve: Serve, connect: Connect) -> None:
-    """Only the plan with the expected digest is applied, but an empty plan is always accepted."""
+    """Only a plan with the expected digest is applied, but an empty plan is always accepted."""
     service = populated()
     server = serve(service)
     foretold = checked(connect(server)).digest
@@ -175,7 +175,7 @@ def test_only_the_expected_plan_is_applied(serve: Serve, connect: Connect) -> No
 
 
 def test_a_plan_is_reviewed_without_the_passwords(serve: Serve, connect: Connect) -> None:
-    """A plan can be reviewed without passwords, and a warning names mailboxes that need one."""
+    """A plan can be reviewed without passwords. A warning lists the mailboxes that need one."""
     server = serve(populated())
     bare = wanted() | {"passwords": Passwords()}
     foretold = converge_tenant(connect(server), **bare, dry_run=True)
@@ -188,7 +188,7 @@ def test_a_plan_is_reviewed_without_the_passwords(serve: Serve, connect: Connect
     "expected", ["v2:sha256:", "0" * 64, f"v2:sha256:{0:064}\n", f"sha256:{0:064}"]
 )
 def test_a_malformed_digest_is_refused(expected: str, serve: Serve, connect: Connect) -> None:
-    """A malformed digest, including one of the first release, is refused before any request."""
+    """A malformed digest, such as one of the first release, is refused before any request."""
     server = serve(populated())
     with pytest.raises(errors.InvalidInput, match=r"^expected_plan: "):
         checked(connect(server), PARTS, expected)
@@ -207,14 +207,14 @@ def test_patterns_that_match_nothing_are_told(serve: Serve, connect: Connect) ->
 
 
 def test_a_pattern_may_match_what_the_plan_creates(serve: Serve, connect: Connect) -> None:
-    """A pattern that only matches objects to be created causes no warning."""
+    """A pattern that matches only objects to be created causes no warning."""
     parts: Parts = {"domains": ["example.com", "new.example"]}
     found = checked(connect(serve(populated())), parts, None, scope=("new.example",))
     assert not [warning for warning in found.warnings if "matches nothing" in warning]
 
 
 def test_findings_refuse_the_whole_plan(serve: Serve, connect: Connect) -> None:
-    """All problems of a plan are reported together, and nothing is applied."""
+    """All problems with a plan are reported together, and nothing is applied."""
     parts: Parts = {"mailboxes": [mail("alice", "w@c.example"), mail("bob", "team")]}
     server = serve(populated())
     with pytest.raises(errors.Refused, match="2 problems") as caught:
@@ -227,7 +227,7 @@ def test_findings_refuse_the_whole_plan(serve: Serve, connect: Connect) -> None:
 
 
 def test_an_incomplete_run_reports_every_object(serve: Serve, connect: Connect) -> None:
-    """An incomplete run reports the outcome of each object, and the plan's digest."""
+    """An incomplete run reports the outcome of each object and the plan's digest."""
     server = serve(RefusingService(populated(), {"POST b.example": problem(422, "no")}))
     parts: Parts = {**PARTS, "mailboxes": [*PARTS["mailboxes"], {"name": "q@b.example"}]}
     digest = checked(connect(server), parts).digest
@@ -326,7 +326,7 @@ PURGED: dict[str, tuple[list[str], dict[str, Any], set[str]]] = {
 
 @pytest.mark.parametrize("case", PURGED)
 def test_what_goes_and_what_is_left_alone(case: str) -> None:
-    """A purge deletes undeclared objects of the chosen kinds, within the scope."""
+    """A purge deletes undeclared objects of the chosen kinds within the scope."""
     purge, rules, wanted = PURGED[case]
     planned = plan(TENANT, DECLARED, purge=purge, max_deletions=99, **rules)
     assert problems(planned) == []
@@ -343,7 +343,7 @@ FED: Parts = {"mailboxes": [mail("alice")], "forwarders": [forward("team", "bob"
 TEAM: list[Principal] = [HOME, box("alice"), team("team", FAR)]
 EVERYTHING: dict[str, Any] = {"purge": KINDS, "max_deletions": 9}
 INDIVIDUALS = {**EVERYTHING, "purge": ["alias", "mailbox", "forwarder"]}
-#: The tenant, definition and options, the problems, and what is deleted despite these problems.
+#: The tenant, the definition and options, the problems, and what is deleted despite them.
 CASES: dict[str, tuple[list[Principal], Parts, dict[str, Any], list[str], set[str]]] = {
     "a domain in use is not purged": (
         [OLD, box("x@old.example")],
@@ -428,7 +428,7 @@ CASES: dict[str, tuple[list[Principal], Parts, dict[str, Any], list[str], set[st
         [],
         {"legal@old.example", "x@old.example", "old.example"},
     ),
-    # Moves don't count either. Expired objects don't count, because their end was declared.
+    # Moves don't count either. Expired objects don't count, because the definition sets their end.
     "what is declared absent does not count": (
         [HOME, OLD, box("a", "x", "y", "z"), box("b"), box("m"), team("c", FAR), team("d", FAR)],
         {
@@ -456,7 +456,7 @@ def test_limits_of_purge_and_force(case: str) -> None:
     assert lost(planned) == wanted
 
 
-#: The tenant, definition and options, and the number of deletions that are not declared.
+#: The tenant, the definition and options, and the number of undeclared deletions.
 COUNTED: dict[str, tuple[list[Principal], Parts, dict[str, Any], int]] = {
     "of all kinds": (
         [HOME, EMPTY, box("a", "b", "c"), box("d", "e"), team("f", FAR)],
@@ -475,7 +475,7 @@ COUNTED: dict[str, tuple[list[Principal], Parts, dict[str, Any], int]] = {
 
 @pytest.mark.parametrize("case", COUNTED)
 def test_max_deletions_counts_what_is_not_named(case: str) -> None:
-    """Only undeclared deletions count against max_deletions, and even one too many is refused."""
+    """Only undeclared deletions count against max_deletions, and a single excess one is refused."""
     tenant, parts, options, count = COUNTED[case]
     assert problems(plan(tenant, parts, max_deletions=count, **options)) == []
     (problem,) = plan(tenant, parts, max_deletions=count - 1, **options).problems
@@ -501,7 +501,7 @@ def test_the_message_counts_by_kind_and_names_ten() -> None:
     ],
 )
 def test_max_delete_percent_is_of_each_kind(kind: str, most: float, words: str) -> None:
-    """max_delete_percent limits each kind's share of the tenant's objects separately."""
+    """max_delete_percent limits the share of deleted objects separately for each kind."""
     boxes = box("alice", "a", "b", "c"), box("bob", "d", "e"), box("carl")
     parts: Parts = {
         "domains": ["example.com", "old.example"],
@@ -527,7 +527,7 @@ def test_max_delete_percent_is_of_each_kind(kind: str, most: float, words: str) 
     ],
 )
 def test_invalid_rules_are_refused(option: str, rules: dict[str, Any]) -> None:
-    """An invalid option is refused by name."""
+    """The error for an invalid option names the option."""
     with pytest.raises(InvalidInput, match=f"^{option}"):
         Purge(**rules)
     assert Purge(max_percent=100).max_percent == 100

@@ -160,7 +160,7 @@ TWO_FILES: dict[tuple[str, str], list[tuple[str, str]]] = {
 
 
 def read(folder: Path, *texts: str) -> Definition:
-    """Read texts as the files 1.yml, 2.yml and so on."""
+    """Read the texts as files named 1.yml, 2.yml and so on."""
     sources = []
     for number, text in enumerate(texts, 1):
         (folder / f"{number}.yml").write_text(text, encoding="utf-8")
@@ -192,7 +192,7 @@ CASES = [((text,), found) for text, found in ONE_FILE.items()] + list(TWO_FILES.
 def test_every_mistake_is_reported(
     texts: tuple[str, ...], expected: list[tuple[str, str]], tmp_path: Path
 ) -> None:
-    """All problems are reported in order, with file, line and location, and without secrets."""
+    """All problems are reported in order, with file, line and location, but without secrets."""
     with pytest.raises(InvalidDefinition) as caught:
         read(tmp_path, *texts)
     found = [str(problem).replace(f"{tmp_path}/", "") for problem in caught.value.problems]
@@ -227,7 +227,7 @@ def test_invalid_entries_hide_no_other_problems() -> None:
 
 
 def test_members_are_not_missing_if_they_are_invalid(tmp_path: Path) -> None:
-    """A forwarder with invalid members is not also reported as having none."""
+    """A forwarder with only invalid members is not also reported as having no members."""
     with pytest.raises(InvalidDefinition) as caught:
         read(
             tmp_path,
@@ -255,7 +255,7 @@ def test_a_file_that_is_not_regular_is_refused(tmp_path: Path) -> None:
 
 
 def test_files_are_merged(tmp_path: Path) -> None:
-    """When files are merged, the aliases and members of an object are combined."""
+    """When files are merged, the aliases and members of each object are combined."""
     merged = read(
         tmp_path,
         "domains: [a.example]\nmailboxes: [m@a.example]\n"
@@ -309,7 +309,7 @@ def test_expired_objects_are_absent(text: Any) -> None:
 
 
 def test_absent_objects_claim_no_address() -> None:
-    """The addresses of absent objects can be declared for other objects."""
+    """An address of an absent object can be declared for another object."""
     read = inline(
         mailboxes=[
             {"name": "a@a.example", "aliases": [{"address": "b@a.example", "state": "absent"}]},
@@ -335,7 +335,7 @@ def test_absent_objects_claim_no_address() -> None:
     ],
 )
 def test_unusable_passwords_are_refused(raw: dict[Any, Any], words: str) -> None:
-    """The error about an unusable password names the address, but not the password."""
+    """The error for an unusable password names the address, but not the password."""
     with pytest.raises(InvalidInput, match=r"^passwords: ") as caught:
         read_passwords(raw)
     assert words in str(caught.value)
@@ -365,7 +365,7 @@ READ = {
     "a: &x no\nb: *x": {"a": False, "b": False},
 }
 
-# Invalid files, with the line of the problem and a part of its text.
+# Invalid files, with the line of the problem and part of its text.
 REFUSED_YAML: dict[str, tuple[int | None, str]] = {
     "# nothing\n": (None, "is empty"),
     "- a": (None, "not a mapping"),
@@ -411,12 +411,12 @@ def loaded(tmp_path: Path, text: str, name: str = "tenant.yml") -> Source:
 
 @pytest.mark.parametrize("text", READ)
 def test_a_file_is_plain_data(text: str, tmp_path: Path) -> None:
-    """Scalars are read as strings, except for null and booleans, and anchors are resolved."""
+    """Scalars are read as strings, except null and booleans, and anchors are resolved."""
     assert loaded(tmp_path, text).data == READ[text]
 
 
 def test_the_line_of_a_missing_part_is_that_of_its_parent(tmp_path: Path) -> None:
-    """A missing part is reported at its parent's line, and deeply nested JSON without any line."""
+    """A missing part is reported at its parent's line. In deeply nested JSON, there is no line."""
     text = '{\n "a": [\n  "b"]}'
     for found, line in ((text, 2), (f'{{"a": {"[" * 30 + "]" * 30}}}', None)):
         lines = loaded(tmp_path, found, "x.json").find_line
@@ -428,7 +428,7 @@ def test_the_line_of_a_missing_part_is_that_of_its_parent(tmp_path: Path) -> Non
 def test_an_unusable_file_is_refused(
     name: str, content: bytes, line: int | None, words: str, tmp_path: Path
 ) -> None:
-    """The error about an unusable file gives the line, if known, but no possible secret."""
+    """The error for an unusable file gives the line, if known, but no possible secret."""
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InvalidDefinition) as caught:
         load(str(tmp_path / name))
@@ -441,7 +441,7 @@ def test_an_unusable_file_is_refused(
 
 
 def test_a_missing_file_is_reported(tmp_path: Path) -> None:
-    """A missing file is reported with the operating system's reason."""
+    """The error for a missing file contains the operating system's reason."""
     for path, reason in (
         (str(tmp_path), "Is a directory"),
         (str(tmp_path / "missing.yml"), "No such file"),
@@ -467,7 +467,7 @@ EMPTY: dict[str, list[object]] = {"domains": [], "mailboxes": [], "forwarders": 
 
 
 def test_everything_is_declared_in_order() -> None:
-    """An export contains all objects in order, and all of their lists, even empty ones."""
+    """An export contains all objects in order, with all of their lists, even empty ones."""
     definition, warnings = export(TENANT)
     assert definition["forwarders"] == [
         {"name": "Team@example.com", "members": ["b@c.eu", "z@a.example"], "aliases": []}
@@ -490,7 +490,7 @@ UNDECLARABLE: list[Principal] = [
 
 @pytest.mark.parametrize("principal", UNDECLARABLE)
 def test_an_object_that_can_not_be_declared_is_left_out_whole(principal: Principal) -> None:
-    """An object that can't be declared is left out of an export with a warning."""
+    """An object that can't be declared is left out of an export, with a warning."""
     definition, (warning,) = export([principal])
     assert definition == EMPTY
     assert str(principal.name) in warning
@@ -498,7 +498,7 @@ def test_an_object_that_can_not_be_declared_is_left_out_whole(principal: Princip
 
 
 def test_an_alias_that_can_not_be_declared_is_left_out_alone() -> None:
-    """An alias that can't be declared is left out, and the warning names the `ignore` option."""
+    """An alias that can't be declared is left out. The warning names the `ignore` option."""
     box = Mailbox(read_name("a@example.com"), read_names("@example.com", "b@example.com"))
     definition, (warning,) = export([box])
     assert definition["mailboxes"] == [{"name": "a@example.com", "aliases": ["b@example.com"]}]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Every part of the code handles each field of a mailbox or forwarder.
 
-A new field needs a row in VALUES. These tests then fail where the field is not handled.
+A new field needs a row in VALUES. The tests then fail wherever the field is not handled.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from ansible_collections.postroom.email.tests.support.planning import (
     plan,
 )
 
-#: Two values of each field, both of which differ from the default.
+#: Two values for each field, neither of which is the default.
 VALUES: dict[str, tuple[Any, Any]] = {
     "name": (named("first"), named("first")),
     "aliases": (names(["alias1"]), names(["alias2"])),
@@ -86,7 +86,7 @@ def entry_of(individual: Individual) -> dict[str, Any]:
 
 
 def planned(declared: Individual, *current: Individual) -> Plan:
-    """Return the plan for a tenant that contains ``current``. The plan must have no problems."""
+    """Return the plan for a tenant that contains ``current``, which must cause no problems."""
     found = plan(
         [*TENANT, *current],
         export([declared])[0],
@@ -100,7 +100,7 @@ def planned(declared: Individual, *current: Individual) -> Plan:
 
 @each_field
 def test_a_plan_changes_each_field(kind: type[Individual], field: str) -> None:
-    """A plan creates and updates an object with each field, or is empty if nothing differs."""
+    """A plan creates and updates an object with each field, and is empty if nothing differs."""
     wanted, other = filled(kind), filled(kind, field)
     (created,) = planned(wanted).changes
     assert created.after == wanted
@@ -124,7 +124,7 @@ def test_a_review_shows_each_field(kind: type[Individual], field: str) -> None:
 
 @each_field
 def test_requests_contain_each_field(kind: type[Individual], field: str) -> None:
-    """Each field is part of the requests and responses, and an update contains only changes."""
+    """Requests and responses contain each field, and an update contains only changes."""
     wanted, other = filled(kind), filled(kind, field)
     created = endpoints.create(other).body or {}
     updated = endpoints.update(other, wanted).body or {}
@@ -135,7 +135,7 @@ def test_requests_contain_each_field(kind: type[Individual], field: str) -> None
 
 @each_field
 def test_a_response_may_lack_a_field(kind: type[Individual], field: str) -> None:
-    """A field that is null is read like a missing one, and other types are refused."""
+    """A null field is treated as missing, and a value of another type is refused."""
     body = endpoints.create(filled(kind)).body or {}
     (key,) = endpoints.update(filled(kind, field), filled(kind)).body or {}
     missing = endpoints.read_principal({each: body[each] for each in body if each != key})
@@ -148,7 +148,7 @@ def test_a_response_may_lack_a_field(kind: type[Individual], field: str) -> None
 
 @each_field
 def test_definitions_are_merged_by_field(kind: type[Individual], field: str) -> None:
-    """When two files declare the same object, each field is merged or reported as contradictory."""
+    """If two files declare the same object, each field is merged or reported as contradictory."""
     entry, other = entry_of(filled(kind)), entry_of(filled(kind, field))
     value, other_value = VALUES[field]
     name = {"name": entry["name"]}
@@ -170,7 +170,7 @@ def test_definitions_are_merged_by_field(kind: type[Individual], field: str) -> 
 
 @each_field
 def test_a_module_sets_each_field(kind: type[Individual], field: str, serve: Serve) -> None:
-    """A module sets each field and returns it, and a second run without the option keeps it."""
+    """A module sets and returns each field, and a second run without the option keeps its value."""
     members = [in_memory_service.mailbox(f"member{number}@example.com") for number in (1, 2)]
     server = serve(
         in_memory_service.InMemoryService(None, in_memory_service.domain("example.com"), *members)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Names, addresses and name servers as users write them, and edits."""
+"""Names, addresses and name servers as users write them, and edits of lists."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_domain_has_one_key(text: str) -> None:
 
 @pytest.mark.parametrize("text", NOT_DOMAINS)
 def test_an_invalid_domain_is_refused(text: str) -> None:
-    """The message about an invalid domain names the option and the text."""
+    """The error for an invalid domain names the option and quotes the text."""
     with pytest.raises(InvalidInput) as caught:
         parse_domain(text, "domains")
     assert str(caught.value).startswith("domains: ")
@@ -92,7 +92,7 @@ def test_an_invalid_domain_is_refused(text: str) -> None:
     ],
 )
 def test_the_broken_rule_of_a_domain_is_named(text: str, rule: str) -> None:
-    """The message about an invalid domain names the rule that it breaks, even within an address."""
+    """The error for an invalid domain names the rule that it breaks, even within an address."""
     with pytest.raises(InvalidInput, match=rule):
         parse_domain(text)
     if "@" not in text:
@@ -112,7 +112,7 @@ def test_the_broken_rule_of_a_domain_is_named(text: str, rule: str) -> None:
     ],
 )
 def test_the_broken_rule_of_an_address_is_named(text: str, rule: str) -> None:
-    """The message about an invalid address names the rule that it breaks."""
+    """The error for an invalid address names the rule that it breaks."""
     with pytest.raises(InvalidInput, match=rule):
         parse_address(text)
 
@@ -129,7 +129,7 @@ def test_an_address_has_one_key(text: str) -> None:
 
 @pytest.mark.parametrize("text", NOT_ADDRESSES)
 def test_an_invalid_address_is_refused(text: str) -> None:
-    """The message about an invalid address names the option."""
+    """The error for an invalid address names the option."""
     with pytest.raises(InvalidInput, match=r"^aliases: "):
         parse_address(text, "aliases")
 
@@ -137,7 +137,7 @@ def test_an_invalid_address_is_refused(text: str) -> None:
 @settings(max_examples=50)
 @given(st.text(max_size=60) | st.from_regex(r"[A-Za-z0-9.+-]{1,9}@[a-zéöß-]{1,9}\.example"))
 def test_normalising_is_idempotent_and_never_crashes(text: str) -> None:
-    """Any text is refused or has a lower-case key, and normalizing a key changes nothing."""
+    """Any text is refused or has a lower-case key, and normalizing that key changes nothing."""
     for parse in (parse_domain, parse_address):
         try:
             name = parse(text)
@@ -155,7 +155,7 @@ POOL = [parse_address(f"{letter}@example.com") for letter in "abcdefgh"]
 
 
 def test_an_edit_is_idempotent() -> None:
-    """Repeating an edit changes nothing, and other aliases and members are kept."""
+    """Repeating an edit changes nothing, and an edit keeps all other aliases and members."""
     a, b, c = (frozenset({name}) for name in POOL[:3])
     edit = Edit(add_aliases=a, remove_aliases=b, add_members=b, remove_members=a)
     before, after = Forwarder(ME, b | c, a | c), Forwarder(ME, a | c, b | c)
@@ -210,14 +210,14 @@ def test_servers_as_people_write_them(text: str) -> None:
     ],
 )
 def test_an_invalid_server_is_refused(text: str) -> None:
-    """The message about an invalid server names the option and the value."""
+    """The error for an invalid server names the option and the value."""
     with pytest.raises(InvalidInput) as caught:
         resolver.parse_server(text, "nameservers")
     assert str(caught.value).startswith(f"nameservers: {text!r} is not a name server")
 
 
 def test_resolvers_are_addresses() -> None:
-    """A resolver must be given as an address, because resolving its name would need a resolver."""
+    """A resolver must be given as an address, because looking up its name would need a resolver."""
     for text, server in (
         ("192.0.2.1:5353", Server("", "192.0.2.1", 5353)),
         ("::1", Server("", "::1")),
@@ -227,7 +227,7 @@ def test_resolvers_are_addresses() -> None:
 
 
 def test_the_resolvers_of_the_system(tmp_path: Path) -> None:
-    """The system's resolvers are read from its file in order, if there are any."""
+    """The system's resolvers, if there are any, are read from its file in order."""
     path = tmp_path / "resolv.conf"
     assert resolver.system_resolvers(str(path)) == ()
     path.write_text("search example.com\nnameserver dns.example\n")
@@ -259,7 +259,7 @@ WRONG_KEYS = {
 
 @pytest.mark.parametrize(("parts", "message"), WRONG_KEYS.values(), ids=WRONG_KEYS)
 def test_a_key_hides_its_secret(parts: tuple[str, ...], message: str) -> None:
-    """Neither a key nor the error about an invalid key reveals the secret."""
+    """Neither a key nor the error for an invalid key reveals the secret."""
     with pytest.raises(InvalidInput) as caught:
         TsigKey(*parts)
     assert message in str(caught.value)

@@ -227,7 +227,7 @@ STEPS: dict[str, Case] = {
 
 @pytest.mark.parametrize("case", STEPS)
 def test_a_plan_changes_the_tenant_into_what_is_declared(case: str) -> None:
-    """Each step has a stage, a reason and its dependencies, and a second plan is empty."""
+    """Each step has a stage, a reason and its dependencies. A second plan is empty."""
     tenant, parts, wanted, options = STEPS[case]
     planned = plan(tenant, parts, **options)
     assert problems(planned) == []
@@ -255,7 +255,7 @@ def test_forwarders_change_after_those_that_they_feed() -> None:
 
 
 def test_what_nobody_declared_is_reported() -> None:
-    """Undeclared objects are reported, as are undeclared aliases if their owner declares any."""
+    """Undeclared objects are reported. Undeclared aliases are, too, if their owner declares any."""
     tenant: list[Principal] = [
         HOME,
         OLD,
@@ -274,7 +274,7 @@ def test_what_nobody_declared_is_reported() -> None:
     ]
 
 
-#: The tenant, the definition and the problems. Check mode only warns about problems with a star.
+#: The tenant, the definition and the problems. In check mode, problems with a star only warn.
 FINDINGS: dict[str, tuple[list[Principal], Parts, list[str]]] = {
     "an alias of an undeclared mailbox": (
         [HOME, box("alice"), box("bob", "x"), foreign("staff", "z")],
@@ -414,7 +414,7 @@ FINDINGS: dict[str, tuple[list[Principal], Parts, list[str]]] = {
 
 @pytest.mark.parametrize("case", FINDINGS)
 def test_findings_name_their_place_and_objects(case: str) -> None:
-    """All problems that make a definition impossible to apply are found, with their locations."""
+    """All problems that prevent a definition from being applied are found, with their locations."""
     tenant, parts, wanted = FINDINGS[case]
     assert [text.replace("@example.com", "") for text in problems(plan(tenant, parts))] == wanted
 
@@ -430,7 +430,7 @@ def test_what_already_bounces_is_a_warning() -> None:
 
 @pytest.mark.parametrize("count", [1_200, pytest.param(10_000, marks=pytest.mark.full)])
 def test_a_long_chain_of_forwarders(count: int) -> None:
-    """Loops are found in long chains of forwarders, and reported in a short form."""
+    """Loops are found in long chains of forwarders and reported in a short form."""
     last = count - 1
     chain = [team(f"f{n}", f"f{n + 1}") for n in range(last)]
     open_end = plan([HOME, *chain], {"forwarders": [forward(f"f{last}", FAR)]})
@@ -457,7 +457,7 @@ def test_each_plan_has_a_digest_of_its_own() -> None:
 
 
 def test_equal_plans_have_equal_digests() -> None:
-    """The digest does not depend on the order, the spelling or the passwords themselves."""
+    """The digest does not depend on the order, the spelling or the values of passwords."""
     tenant, parts, _steps, _options = STEPS["two swap their aliases"]
     shouted = {"mailboxes": [mail("BOB", "X"), mail("Alice", "Y")]}
     assert digest(plan(tenant[::-1], shouted).changes) == digest(plan(tenant, parts).changes)

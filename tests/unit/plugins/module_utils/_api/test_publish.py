@@ -42,7 +42,8 @@ from ansible_collections.postroom.email.tests.support.recordsets import (
     wanted,
 )
 
-# These keys are as long as 2,048-bit keys. All RSA keys of one length have the same beginning.
+# These keys are as long as 2,048-bit keys. All RSA keys of the same length start with the same
+# characters.
 BEGINNING = "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA"
 RSA = BEGINNING + base64.b64encode(bytes(range(255))).decode() + "IDAQAB"
 OTHER_KEY = BEGINNING + base64.b64encode(bytes(range(255, 0, -1))).decode() + "IDAQAB"
@@ -62,20 +63,20 @@ SHORT = "v=DKIM1; k=ed25519; p=11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="
     ],
 )
 def test_the_same_key_in_other_words(text: str) -> None:
-    """A key with different spaces, order, defaults or harmless tags counts as the same."""
+    """Keys count as the same if they differ only in spaces, order, defaults or harmless tags."""
     compared = with_key("google-site-verification=abc", text, "v=spf1 -all", "v=DMARC1; p=none")
     assert (compared.status, compared.change) == ("match", "")
     assert dkim.same_key(WANTED, text)
 
 
 def with_key(*found: str, wanted: str = WANTED) -> Comparison:
-    """Compare the required key with texts."""
+    """Compare the required key with these texts."""
     return compare(WantedRecord(SELECTOR, txt(wanted), (txt(wanted),)), list(map(txt, found)))
 
 
 @pytest.mark.parametrize("found", [[], ["v=DMARC1; p=none", "MS=ms1", ""]])
 def test_no_key(found: list[str]) -> None:
-    """If no text at the name is meant to be a key, the key is missing and is added."""
+    """If none of the texts at a name is a DKIM key, the key counts as missing and is added."""
     compared = with_key(*found)
     assert (compared.status, compared.code) == ("missing", "dkim_missing")
     assert compared.values == tuple(map(txt, [*found, WANTED]))
@@ -109,7 +110,7 @@ def test_an_unusable_key(text: str, code: str) -> None:
 
 
 def test_two_keys_at_a_selector() -> None:
-    """If there are two keys, only the required key is kept, because receivers may use either."""
+    """If there are two keys, only the required one is kept, because receivers may use either."""
     ours = f"v=DKIM1;p={RSA}"
     both = with_key(f"v=DKIM1; p={OTHER_KEY}", ours)
     assert (both.status, both.code, both.values) == ("conflict", "dkim_several", (txt(ours),))
@@ -211,7 +212,7 @@ def test_missing_record_sets_are_created() -> None:
     ],
 )
 def test_a_record_set_is_changed(found: RecordSet, after: list[Value], code: str) -> None:
-    """The service's wrong values are replaced, and other clients' values keep their position."""
+    """The service's wrong values are replaced. Other clients' values keep their position."""
     (change,) = present(found).changes
     assert change.after == found._replace(values=tuple(after), ttl=3600)
     assert change.code == code
@@ -244,7 +245,7 @@ def test_a_doubtful_record_is_warned_of(found: RecordSet, start: str, words: str
 
 @pytest.mark.parametrize("same", [f"{KEY};t=s", Txt((KEY[:100].encode(), KEY[100:].encode()))])
 def test_an_equivalent_key_stays(same: Txt | str) -> None:
-    """A key that only differs in harmless tags or splits is not changed, but can be withdrawn."""
+    """A key that differs only in harmless tags or splits is not changed, but can be withdrawn."""
     assert not present(keys(same)).changes
     assert [change.action for change in absent(keys(same)).changes] == ["delete"]
 
@@ -261,7 +262,7 @@ def test_an_equivalent_key_stays(same: Txt | str) -> None:
     ],
 )
 def test_owners_decisions_are_refused(found: list[RecordSet], words: list[str]) -> None:
-    """Problems that need the owner's decision are reported together, each with a remedy."""
+    """All problems that need the owner's decision are reported together, each with a remedy."""
     with pytest.raises(Refused) as caught:
         present(*found)
     assert [word for word in words if word not in str(caught.value)] == []
@@ -277,7 +278,7 @@ def test_owners_decisions_are_refused(found: list[RecordSet], words: list[str]) 
     ],
 )
 def test_only_the_key_may_be_an_alias(name: str, behind: list[str], is_left: bool) -> None:
-    """Only the DKIM key may be behind an alias, which withdrawing leaves in place."""
+    """Only the DKIM key may be behind an alias, and withdrawing it keeps the alias."""
     above = {name: Redirection("CNAME", name, "key.example.net")}
     if is_left:
         plan = plan_presence(wanted(), {}, above, {name: behind})
@@ -307,7 +308,7 @@ def test_only_the_key_may_be_an_alias(name: str, behind: list[str], is_left: boo
     ],
 )
 def test_the_services_records_are_withdrawn(found: RecordSet, after: list[Value] | None) -> None:
-    """Only the service's records are withdrawn, and a set without other records is deleted."""
+    """Only the service's records are withdrawn. A set with no other records is deleted."""
     plan = absent(found)
     if after is None:
         assert plan == RecordPlan()
@@ -319,7 +320,7 @@ def test_the_services_records_are_withdrawn(found: RecordSet, after: list[Value]
 
 
 def test_an_invalid_spf_record_is_not_withdrawn_from() -> None:
-    """An invalid SPF record is kept with a warning, and the other records are withdrawn."""
+    """An invalid SPF record is kept, with a warning, while the other records are withdrawn."""
     plan = absent(mx(OURS), texts("v=spf1 ipv4:192.0.2.1 include:spf.example.net"))
     assert [str(change.subject) for change in plan.changes] == ["example.com MX"]
     assert [change.code for change in plan.changes] == ["mx_withdrawn"]

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Record sets in the formats of DNS providers, and in the notations that users paste."""
+"""Record sets in the formats of DNS providers and in the notations that users paste."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ FROM_CLOUDFLARE = [
     ],
 )
 def test_the_data_of_every_provider_is_read(data: Any) -> None:
-    """The formats of all providers are read as the same names, values and TTLs."""
+    """The formats of all providers give the same names, values and TTLs."""
     found = read_record_sets(data, names={DOMAIN})
     assert found.sets == current(mx(OURS, OTHER, ttl=60), texts(NOTE, ttl=60))
 
@@ -128,7 +128,7 @@ def test_values_are_given_back_as_they_were_written() -> None:
 
 
 def test_comments_are_kept_with_their_values() -> None:
-    """A record's comment is kept with its value, and new values get the same kind of escapes."""
+    """A record's comment stays with its value, and new values use the same kind of escapes."""
     records = [{"value": "20 mx.other.example.", "comment": "until May"}, {"value": "10 mail."}]
     texts = {"name": DOMAIN, "type": "TXT", "values": [r'"\303\251"', r'"\303\373"']}
     found = read_record_sets(
@@ -163,13 +163,13 @@ def test_comments_are_kept_with_their_values() -> None:
     ],
 )
 def test_invalid_data_is_refused(data: Any, words: str) -> None:
-    """The message about invalid data names the location of the error."""
+    """The error for invalid data gives the location of the problem."""
     with pytest.raises(InvalidInput, match=f"^{words}"):
         read_record_sets(data)
 
 
 def test_texts_are_read() -> None:
-    """A text is read both with and without quotes."""
+    """A text is read in the same way with and without quotes."""
     assert read_text('"v=spf1 " "-all"', "record") == read_text("v=spf1 -all", "record")
 
 
@@ -194,7 +194,7 @@ def records(bits: int = 2048) -> RequiredRecords:
 
 
 def unquoted(text: str) -> str:
-    """Join quoted strings like a zone file parser."""
+    """Join quoted strings as a zone file parser would."""
     out = b""
     for string in re.findall(r'"((?:[^"\\]|\\.)*)"', text):
         for number, sign, plain in re.findall(r"\\(\d{3})|\\(.)|([^\\])", string):
@@ -204,7 +204,7 @@ def unquoted(text: str) -> str:
 
 @pytest.mark.parametrize(("bits", "count"), [(1024, 1), (2048, 2), (4096, 3)])
 def test_a_key_is_cut_into_strings_that_dns_can_carry(bits: int, count: int) -> None:
-    """A key is split into strings of at most 255 bytes that can be joined to the complete value."""
+    """A key is split into strings of at most 255 bytes, which join to the complete value."""
     value = dkim(bits)
     strings = txt_strings(value)
     assert len(strings) == count
@@ -216,7 +216,7 @@ def test_a_key_is_cut_into_strings_that_dns_can_carry(bits: int, count: int) -> 
 
 
 def test_neutral_records_say_everything() -> None:
-    """Each record's return value contains its type, host, full name and type-specific fields."""
+    """Each returned record contains its type, host, full name and type-specific fields."""
     mx, spf, key = as_return_values(records(), 300)
     assert mx == {
         "type": "MX",
@@ -289,7 +289,7 @@ def test_values_are_read_from_every_notation(text: str, strings: tuple[bytes, ..
 
 
 def test_escapes_count_as_they_are_said_to() -> None:
-    """Escapes are read as decimal or octal, as specified, and the other notation is refused."""
+    """Escapes are read as decimal or octal, as specified. The other notation is refused."""
     for text, string in ((r'"caf\303\251"', "caf\u00e9".encode()), (r'"\101"', b"A")):
         assert read_rdata("TXT", text, "octal") == Txt((string,))
     assert read_rdata("TXT", r'"\101"') == Txt((b"e",))
@@ -311,7 +311,7 @@ def test_escapes_count_as_they_are_said_to() -> None:
     ],
 )
 def test_what_is_no_value_is_refused(text: str) -> None:
-    """A text that is not a value is refused with a sentence that describes the right format."""
+    """The error for a text that is not a value describes the right format in one sentence."""
     with pytest.raises(InvalidInput, match="TXT record"):
         read_rdata("TXT", text)
     with pytest.raises(InvalidInput) as caught:

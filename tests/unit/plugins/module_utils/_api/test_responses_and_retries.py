@@ -102,7 +102,7 @@ FAILURES: list[tuple[calls.Call[Any], int, Any, type[errors.ServiceError]]] = [
     (GET, 403, f"{LONG} Too many requests.".encode(), errors.Throttled),
     (GET, 403, PAGE, errors.ProxyRefused),
     (GET, 502, PAGE, errors.ServerFailed),
-    # Responses that don't come from this API.
+    # Responses that are not from this API.
     (GET, 200, b'{"name": "al', errors.BadAnswer),
     (GET, 200, b"[" * 100_000, errors.BadAnswer),
     (GET, 200, [], errors.BadAnswer),
@@ -121,7 +121,7 @@ FAILURES: list[tuple[calls.Call[Any], int, Any, type[errors.ServiceError]]] = [
 
 
 def answer(status: int, body: Any, **headers: str) -> Response:
-    """Return a response with a body of bytes or JSON."""
+    """Return a response whose body is bytes or JSON."""
     if body is None:
         body = b""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -131,7 +131,7 @@ def answer(status: int, body: Any, **headers: str) -> Response:
 
 @pytest.mark.parametrize("row", range(len(FAILURES)))
 def test_a_failure_raises_its_own_error(row: int) -> None:
-    """Each failure raises its own exception class with the status, method and path."""
+    """Each kind of failure raises its own exception class with the status, method and path."""
     call, status, body, kind = FAILURES[row]
     with pytest.raises(errors.ServiceError) as caught:
         result_of(call, answer(status, body))
@@ -168,14 +168,14 @@ SECONDS["Fri, 31 Dec 99999 23:59:59 GMT"] = None
 
 @pytest.mark.parametrize("value", SECONDS)
 def test_retry_after_in_seconds(value: str) -> None:
-    """Retry-After is read as a number of seconds, and ignored if it is invalid."""
+    """Retry-After is read as a number of seconds, and an invalid value is ignored."""
     with pytest.raises(errors.Throttled) as caught:
         result_of(GET, answer(429, None, retry_after=value))
     assert caught.value.retry_after == SECONDS[value]
 
 
 def test_retry_after_as_a_date() -> None:
-    """Retry-After is read as a date, and a past date counts as zero."""
+    """Retry-After is read as a date. A date in the past counts as zero."""
     now = datetime.now(timezone.utc)
     for offset, low, high in ((120, 100, 120), (-120, 0, 0)):
         date = format_datetime(now + timedelta(seconds=offset), usegmt=True)
@@ -207,7 +207,7 @@ ECHO = {"detail": f"bad: {PASSWORD} for {TOKEN}", "title": json.dumps(PASSWORD),
     ],
 )
 def test_no_part_of_an_answer_leaks_a_secret(call: calls.Call[Any], status: int, body: Any) -> None:
-    """Errors contain no secret from any part of a response."""
+    """No part of a response can put a secret into an error."""
     reply = answer(status, body, location=f"https://elsewhere.example/?token={TOKEN}")
     with pytest.raises(errors.ServiceError) as caught:
         result_of(call, reply, (TOKEN,))
@@ -242,7 +242,7 @@ def test_every_form_of_a_secret_is_hidden(form: str, secret: str) -> None:
 @settings(max_examples=50)
 @given(st.text(max_size=40), st.text(min_size=1, max_size=20), st.text(max_size=40))
 def test_a_hidden_text_never_holds_the_secret(before: str, secret: str, after: str) -> None:
-    """A secret is hidden in any text, and the longer of two overlapping secrets is hidden first."""
+    """A secret is hidden in any text. Of two overlapping secrets, the longer is hidden first."""
     shown = errors.hide(before + secret + after, [secret])
     assert secret not in shown.replace("********", "") or secret in before + after + "*"
     assert errors.hide("said winter-2026-x", ["winter", "winter-2026-x"]) == "said ********"
@@ -250,7 +250,7 @@ def test_a_hidden_text_never_holds_the_secret(before: str, secret: str, after: s
 
 
 def test_representations_hold_no_secret() -> None:
-    """The representations of objects that hold secrets don't contain the secrets."""
+    """The representations of objects that hold secrets don't show the secrets."""
     transport = transport_to("http://127.0.0.1:9")
     wanted = Passwords({ALICE: (PASSWORD,)})
     change = Change(
@@ -303,7 +303,7 @@ def failing(reply: Reply, times: int = 1) -> InMemoryService:
 
 @pytest.mark.parametrize("fault", TRANSIENT)
 def test_a_transient_fault_repeats_a_read(fault: str, serve: Serve, connect: Connect) -> None:
-    """After a transient fault, a read is retried with pauses, up to the allowed number of times."""
+    """After a transient fault, a read is retried with pauses, a limited number of times."""
     server, clock = serve(failing(TRANSIENT[fault], 3)), Clock()
     assert connect(server, clock).find(HOME) == models.Domain(HOME)
     assert len(server.requests) == 4
@@ -316,7 +316,7 @@ def test_a_transient_fault_repeats_a_read(fault: str, serve: Serve, connect: Con
 
 @pytest.mark.parametrize("fault", FINAL)
 def test_a_final_error_is_not_repeated(fault: str, serve: Serve, connect: Connect) -> None:
-    """After a permanent error, a read is not retried, and the object does not count as absent."""
+    """After a permanent error, a read is not retried, and the object is not considered absent."""
     server = serve(failing(FINAL[fault]))
     with pytest.raises(errors.ServiceError):
         connect(server).find(HOME)
@@ -339,7 +339,7 @@ def test_throttled_writes_are_repeated(fault: str, serve: Serve, connect: Connec
 
 
 def test_a_lost_or_refused_connection_is_tried_again(serve: Serve, connect: Connect) -> None:
-    """A lost or refused connection is retried, and the error names the address."""
+    """A lost or refused connection is retried. If this fails, the error names the address."""
     server, clock = serve(InMemoryService(None, domain("example.com"))), Clock()
     server.reset_connections(2)
     assert connect(server).find(HOME) == models.Domain(HOME)
@@ -363,7 +363,7 @@ def test_backoff_doubles_to_a_limit(serve: Serve, connect: Connect) -> None:
 
 @pytest.mark.parametrize("status", [429, 503])
 def test_retry_after_is_a_lower_bound(status: int, serve: Serve, connect: Connect) -> None:
-    """The pause is at least as long as Retry-After, unless that exceeds the deadline."""
+    """A pause is at least as long as Retry-After, unless that would exceed the deadline."""
     clock = Clock()
     connect(serve(failing(problem(status).having(Retry_After="9"))), clock).find(HOME)
     assert clock.sleeps == [9.0]
@@ -393,17 +393,17 @@ SLOW = {
 
 @pytest.mark.parametrize("fault", SLOW)
 def test_a_slow_answer_ends_with_the_deadline(fault: str, serve: Serve, connect: Connect) -> None:
-    """A slow response ends at the deadline, whichever part is slow."""
+    """A slow response is aborted at the deadline, whichever part of it is slow."""
     server = serve(failing(SLOW[fault], 9))
     client = connect(server, clock=time.monotonic, timeout=1.0, retries=0)
     with pytest.raises(errors.ConnectionBroken):
         client.find(HOME)
-    # A client that waits for the complete response would receive it after the deadline.
+    # A client that waits for the complete response would receive it only after the deadline.
     assert server.completed == 0
 
 
 def waits(limit: RateLimit, count: int) -> list[float]:
-    """Take several places in the queue, and return the rounded waits."""
+    """Take several places in the queue, and return the rounded waiting times."""
     return [round(limit.reserve(), 6) for _place in range(count)]
 
 
@@ -423,13 +423,13 @@ def test_after_a_complaint_all_wait_and_then_follow_each_other() -> None:
 
 
 def test_complaints_widen_to_a_limit_and_success_narrows() -> None:
-    """Each 429 increases the interval up to two seconds, and each success decreases it."""
+    """Each 429 widens the interval, up to two seconds, and each success narrows it."""
     clock = Clock()
     limit = RateLimit(clock)
     intervals = []
     for _complaint in range(14):
         limit.throttle(0.0, clock())
-        # This response belongs to a request that was sent before the pause.
+        # This is the response to a request that was sent before the pause.
         limit.throttle(0.0, clock() - 1.0)
         clock.sleep(10.0)
         intervals.append(waits(limit, 2)[1])
@@ -445,7 +445,7 @@ def test_complaints_widen_to_a_limit_and_success_narrows() -> None:
 
 
 def test_a_pause_is_for_all_clients_of_a_task(serve: Serve, connect: Connect) -> None:
-    """A pause applies to all clients of a task, which send nothing if it exceeds the deadline."""
+    """A pause applies to all clients of a task. If it exceeds the deadline, they send nothing."""
     clock = Clock()
     service = failing(problem(429).having(Retry_After="7"))
     sent: list[float] = []

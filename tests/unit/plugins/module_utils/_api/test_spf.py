@@ -25,7 +25,7 @@ NAME_253 = ".".join([LABEL_63, LABEL_63, LABEL_63, "b" * 57, "com"])
 
 
 def test_what_announces_itself_as_spf() -> None:
-    """An SPF record is the version, in any letter case, alone or followed by a space and terms."""
+    """An SPF record is the version in any case, either alone or followed by a space and terms."""
     texts = "v=spf1", "V=SPF1 -all", "v=spf10", "v=spf1\t-all"
     assert list(map(spf.is_spf, texts)) == [True, True, False, False]
     with pytest.raises(spf.SpfError):
@@ -55,7 +55,7 @@ def test_what_announces_itself_as_spf() -> None:
     ],
 )
 def test_a_valid_term_is_kept_as_it_is_written(term: str) -> None:
-    """A valid term keeps its case and its final dot, and spaces around it are ignored."""
+    """A valid term keeps its case and its final dot. Spaces around it are ignored."""
     read = spf.parse(f"v=spf1  {term}   ")
     assert [str(found) for found in read.terms] == [term]
 
@@ -75,7 +75,7 @@ WRONG = [
 
 @pytest.mark.parametrize("term", WRONG)
 def test_an_invalid_term_is_named(term: str) -> None:
-    """The message about an invalid term names it in one short printable line."""
+    """The error for an invalid term quotes it in one short printable line."""
     with pytest.raises(spf.SpfError) as raised:
         spf.parse(f"v=spf1 ip4:192.0.2.0/24 {term} -all")
     message = str(raised.value)
@@ -108,7 +108,7 @@ def test_what_may_stand_once_stands_once(name: str) -> None:
     ],
 )
 def test_terms_that_mean_the_same(one: str, other: str, same: bool) -> None:
-    """Terms that only differ in case, a final dot or default lengths mean the same."""
+    """Terms that differ only in case, a final dot or default lengths are equivalent."""
     first, second = (spf.parse(f"v=spf1 {text}").terms[0] for text in (one, other))
     assert (first.key == second.key) is same
 
@@ -138,7 +138,7 @@ MERGED = {
     ),
     "v=spf1 +include:OURS.example a include:ours.example": None,
     "v=spf1 include=ours.example": "v=spf1 include:ours.example include=ours.example",
-    # A record that already contains the include and keeps its spaces.
+    # A record that already contains the include, and that keeps its spaces.
     "v=spf1 a include:ours.example redirect=r.example": None,
     "V=SPF1   +INCLUDE:OURS.Example.  ?all ": None,
 }
@@ -172,7 +172,7 @@ def test_without_an_spf_record_the_services_is_published_as_it_is() -> None:
     ],
 )
 def test_the_service_may_want_more_terms_than_an_include(wanted: str, merged: str) -> None:
-    """All missing terms of the service are added in order, except for its `all`."""
+    """All missing terms of the service, except its `all`, are added in order."""
     current = "v=spf1 mx ip4:192.0.2.7/32 ~all exp=e.example"
     assert spf.merge([current], wanted) == merged
 
@@ -189,7 +189,7 @@ def test_the_service_may_want_more_terms_than_an_include(wanted: str, merged: st
     ],
 )
 def test_another_qualifier_is_the_owners_decision(current: str, words: str) -> None:
-    """An owner's term with another qualifier is a conflict, and the message names the term."""
+    """An owner's term with another qualifier is a conflict, and the message quotes the term."""
     with pytest.raises(spf.SpfConflict, match=re.escape(words)):
         spf.merge([current], OURS)
 
@@ -204,14 +204,14 @@ def test_a_modifier_of_the_service_cannot_be_merged() -> None:
 
 
 def test_several_records_are_the_owners_decision() -> None:
-    """Several SPF records are a conflict, and no record is proposed."""
+    """Several SPF records are a conflict, and no merged record is proposed."""
     with pytest.raises(spf.SpfConflict, match="There are 2 SPF records") as raised:
         spf.merge([OTHER_TEXT, "v=spf1 a ~all", "v=spf1 mx ~all"], OURS)
     assert raised.value.reason == "spf_several"
 
 
 def test_an_invalid_record_is_not_changed() -> None:
-    """An invalid record is not changed, and the message names the term."""
+    """An invalid record is not changed, and the message quotes the invalid term."""
     text = "v=spf1 ipv4:1.2.3.4 -all"
     with pytest.raises(InvalidInput, match=r'SPF term "ipv4:1.2.3.4"'):
         spf.merge([text], OURS)
@@ -262,7 +262,7 @@ BOTH = FOUR | SIX
 
 
 class World:
-    """A resolver that uses a dictionary and records the queries."""
+    """A resolver that reads from a dictionary and records the queries."""
 
     def __init__(self, names: dict[str, Types]) -> None:
         self.names = {"host.example": BOTH, HOME: BOTH, "four.example": FOUR, "six.example": SIX}
@@ -270,7 +270,7 @@ class World:
         self.asked: list[tuple[str, str]] = []
 
     def __call__(self, name: str, kind: str) -> tuple[str, ...] | None:
-        """Answer a query. One name always fails."""
+        """Answer a query. For one name, this always fails."""
         self.asked.append((name, kind))
         return None if name == SILENT else self.names.get(name, {}).get(kind, ())
 
@@ -292,7 +292,7 @@ def cost(text: str, **names: Types) -> Cost:
         ("v=spf1 ptr ptr:host.example exp=nowhere.example moo=a ?all", Cost(2, 0)),
         ("v=spf1 exists:host.example exists:%{ir}.example a:%{d} mx:%{d2} -all", Cost(4, 0)),
         ("v=spf1 a -all a a redirect=nowhere.example", Cost(1, 0)),
-        # Only IPv4 senders are considered, and they need no AAAA records.
+        # Only IPv4 senders are considered. They need no AAAA records.
         ("v=spf1 a:four.example a:six.example -all", Cost(2, 1)),
         ("v=spf1 a:four.example exists:six.example -all", Cost(2, 1)),
         # A failed look-up does not count as void, and is listed once.
@@ -307,7 +307,7 @@ def cost(text: str, **names: Types) -> Cost:
     ],
 )
 def test_what_counts(text: str, expected: Cost) -> None:
-    """Mechanisms count if they precede the first `all`, and a redirect if there is no `all`."""
+    """Mechanisms count if they precede the first `all`. A redirect counts if there is no `all`."""
     assert cost(text)._replace(by_term=()) == expected
     assert not expected.too_many
 
@@ -326,7 +326,7 @@ def test_included_records_count_as_well() -> None:
 
 
 def test_every_host_of_an_mx_is_looked_up() -> None:
-    """Up to ten hosts of an MX record are looked up, and a host without an address is void."""
+    """Up to ten hosts of an MX record are looked up. A host without an address is void."""
     found = cost(
         "v=spf1 mx:mail.example mx:none.example -all",
         mail={"MX": ("host.example", "no.example", "Host.Example.")},
@@ -355,14 +355,14 @@ def test_every_host_of_an_mx_is_looked_up() -> None:
     ],
 )
 def test_an_invalid_record_is_named(record: Types, problem: str) -> None:
-    """The message about an invalid record names the term that leads to this record."""
+    """The error for an invalid record names the term that leads to this record."""
     found = cost("v=spf1 include:one.example -all", one=record)
     assert found.problem is not None
     assert problem in found.problem
 
 
 def test_questions_end_with_the_time() -> None:
-    """Queries end at the deadline, and the remaining queries count as failed."""
+    """Queries stop at the deadline, and the remaining ones count as failed."""
     now = [0.0]
     asked: list[str] = []
 
@@ -377,7 +377,7 @@ def test_questions_end_with_the_time() -> None:
 
 
 def test_ten_are_allowed_and_eleven_are_not() -> None:
-    """Ten look-ups are allowed, and further look-ups are counted without being sent."""
+    """Ten look-ups are allowed. Further ones are counted without being sent."""
     ten = "v=spf1" + " a:host.example" * 10
     world = World({})
     assert count(ten, HOME, world) == Cost(10, 0, by_term=(("a:host.example", 1),) * 10)

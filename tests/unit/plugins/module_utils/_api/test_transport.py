@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The transport: exact requests, their origin, TLS verification, and deadlines."""
+"""The transport: exact requests, their origin, TLS verification and deadlines."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_a_name_is_one_segment_of_the_path(name: str, serve: Serve, open_transpo
 
 
 def test_a_read_sends_no_body_and_keeps_the_base_path(serve: Serve, open_transport: Open) -> None:
-    """A GET has no body, and the path in api_url precedes the request's path."""
+    """A GET has no body, and the path in api_url comes before the request's path."""
     server = serve(stored)
     open_transport(f"{server.url}/mail/v2/").send(LIST, 5.0)
     (request,) = server.requests
@@ -166,7 +166,7 @@ def test_no_redirect_is_followed(
     [
         ("http://{}", "127.0.0.1"),
         ("{}", "other.example,127.0.0.1"),
-        # httpx also accepts URLs in this variable, which urllib ignores.
+        # httpx also accepts URLs in this variable, but urllib ignores them.
         ("http://user:Zq8pw@{}", "http://127.0.0.1"),
     ],
 )
@@ -189,7 +189,7 @@ def test_proxies_of_the_environment_are_honoured(
 
 
 def test_an_unusable_proxy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The message about an unusable proxy names the environment variables."""
+    """The error for an unusable proxy names the environment variables."""
     monkeypatch.setenv("HTTP_PROXY", "gopher://127.0.0.1:9")
     with pytest.raises(errors.InvalidInput, match=r"proxy .*HTTP_PROXY"):
         transport_to("http://mail.example.test", trust_env=True)
@@ -210,7 +210,7 @@ BAD_URLS = [
 
 @pytest.mark.parametrize("url", BAD_URLS)
 def test_a_bad_address_is_one_sentence(url: str) -> None:
-    """The message about a bad address names the option and the remedy, but no password."""
+    """The error for a bad address names the option and the remedy, but shows no password."""
     with pytest.raises(errors.InvalidInput, match=r"^api_url: .*https://mail\.example\.com") as bad:
         transport_to(url)
     assert "Zq8pw" not in str(bad.value)
@@ -218,7 +218,7 @@ def test_a_bad_address_is_one_sentence(url: str) -> None:
 
 @pytest.mark.parametrize("path", ["/api/principal", "/mail/api/dns/a.example", "/api/", "/api/v1"])
 def test_the_path_of_the_api_is_refused(path: str) -> None:
-    """An api_url that includes the API's path is refused with the part to remove."""
+    """If api_url includes the API's path, the error names the part to remove."""
     with pytest.raises(errors.InvalidInput, match=r"^api_url: remove /api"):
         transport_to(f"https://mail.example.com{path}")
     with pytest.raises(errors.InvalidInput) as caught:
@@ -227,7 +227,7 @@ def test_the_path_of_the_api_is_refused(path: str) -> None:
 
 
 def test_a_dead_proxy_is_named(open_transport: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The message about an unreachable proxy names it and its variables, but no password."""
+    """The error for an unreachable proxy names it and its variables, but shows no password."""
     proxy = f"127.0.0.1:{free_port()}"
     monkeypatch.setenv("HTTP_PROXY", f"http://user:Zq8pw@{proxy}")
     transport = open_transport("http://mail.example.test", trust_env=True)
@@ -238,7 +238,7 @@ def test_a_dead_proxy_is_named(open_transport: Open, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("token", ["", "two words", "line\nbreak", "tök"])
 def test_a_bad_token_is_one_sentence(token: str) -> None:
-    """The message about a bad token names the option, but not the token."""
+    """The error for a bad token names the option, but does not show the token."""
     with pytest.raises(errors.InvalidInput, match=r"^api_token: ") as caught:
         Transport("http://127.0.0.1:9", token)
     assert not token or token not in str(caught.value)
@@ -252,7 +252,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 
 @pytest.fixture
 def server(authority: Authority) -> Iterator[ScriptedServer]:
-    """Serve HTTPS with a certificate of that authority."""
+    """Serve HTTPS with a certificate from that authority."""
     with scripted(stored, tls=authority.serves("IP:127.0.0.1")) as serving:
         yield serving
 
@@ -305,7 +305,7 @@ def test_a_deadline_holds_within_tls(
 
 
 def test_a_bad_ca_path_is_refused(tmp_path: Path) -> None:
-    """The message about a ca_path that is missing or contains no certificate names the option."""
+    """The error for a ca_path that is missing or has no certificate names the option."""
     (tmp_path / "authority.pem").write_text("no certificate", encoding="ascii")
     for path in (tmp_path / "authority.pem", tmp_path / "missing" / "authority.pem"):
         with pytest.raises(errors.InvalidInput, match=r"^ca_path: .*authority\.pem"):

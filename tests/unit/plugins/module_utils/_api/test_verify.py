@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Verdicts on records, based on name servers' answers."""
+"""Verdicts on records, based on the answers of name servers."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ VALUES: list[tuple[WantedRecord, list[Value | str], str, str, str]] = [
 
 @pytest.mark.parametrize("row", range(len(VALUES)))
 def test_values_are_judged(row: int) -> None:
-    """Each verdict other than a match has a remedy."""
+    """Every verdict except a match has a remedy."""
     wanted, values, status, code, remedy = VALUES[row]
     verdict = judged(response(*values), wanted=wanted)
     assert (verdict.status, verdict.code, verdict.servers[0].code) == (status, code, code)
@@ -210,7 +210,7 @@ def test_a_record_that_every_server_has_is_a_match() -> None:
     ],
 )
 def test_others_rank_against_the_service(found: list[int], expected: list[str]) -> None:
-    """Another mail server between the service's priorities gets no mail and does not conflict.
+    """Another mail server ranked between the service's own gets no mail and doesn't conflict.
 
     A positive number is the priority of another mail server. A negative number removes one of the
     service's own.
@@ -235,7 +235,7 @@ def test_others_rank_against_the_service(found: list[int], expected: list[str]) 
     ],
 )
 def test_a_failed_query_proves_nothing(answer: Answer, words: str, remedy: str) -> None:
-    """A failed query proves nothing, and a record is unknown if all queries for it failed."""
+    """A failed query proves nothing. If all queries for a record failed, the record is unknown."""
     verdict = judged(answer)
     assert (verdict.status, verdict.found) == ("unknown", ())
     assert words in verdict.detail
@@ -246,7 +246,7 @@ def test_a_failed_query_proves_nothing(answer: Answer, words: str, remedy: str) 
 
 
 def test_without_an_authoritative_server_the_record_is_unknown() -> None:
-    """If the name servers were not found, the record is unknown, and the verdict says why."""
+    """If no name servers were found, the record is unknown, and the verdict gives the reason."""
     problem = NameServersNotFound("There is no zone.", "Set the option nameservers.")
     verdict = judge(DKIM, Observation(problem=problem))
     assert (verdict.status, verdict.code) == ("unknown", "no_nameservers")
@@ -264,7 +264,7 @@ def test_servers_that_disagree_are_listed() -> None:
 
 
 def test_the_worst_problem_comes_first() -> None:
-    """If servers report different problems, the worst problem determines the verdict."""
+    """If servers report different problems, the worst one determines the verdict."""
     verdict = judged(response(), response(Mx(1, "mx.example.org"), server=NS2))
     assert (verdict.status, verdict.found) == ("conflict", ("1 mx.example.org.",))
     assert verdict.remedy.startswith("At example.com, remove the record MX 1 mx.example.org.")
@@ -289,7 +289,7 @@ def test_resolvers_confirm_the_record() -> None:
     ],
 )
 def test_resolved_records(resolved: list[Answer], expected: bool) -> None:
-    """A record counts as resolved if at least one resolver answers and none contradicts it."""
+    """A record counts as resolved if at least one resolver confirms it and none contradicts it."""
     observation = Observation((response(OURS),), None, tuple(resolved))
     assert is_resolved(MX, observation) is expected
 
@@ -308,7 +308,7 @@ def test_resolved_records(resolved: list[Answer], expected: bool) -> None:
 def test_the_stage_is_that_of_the_last_record(
     answers: list[Answer], resolved: bool, expected: str
 ) -> None:
-    """The worst record determines the stage, and known problems are worse than unknown records."""
+    """The worst record determines the stage. A known problem is worse than an unknown record."""
     verdicts = [judged(answer) for answer in answers]
     assert stage_of(verdicts, resolved=resolved) == expected
 
