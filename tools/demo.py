@@ -35,7 +35,7 @@ from tests import conftest  # noqa: E402
 from tests.support import playbooks  # noqa: E402
 from tests.support.mail import MailClient, mail_options, message, signing_key  # noqa: E402
 from tests.support.service import RunningService, ServiceError, running_service  # noqa: E402
-from tools.stage import DemoError, Steps, expect, in_colour, play, say, show  # noqa: E402
+from tools.demo_helpers import DemoError, Steps, expect, in_colour, play, say, show  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -41,7 +41,7 @@ from ansible_collections.postroom.email.tests.support.bot import (  # noqa: E402
 from ansible_collections.postroom.email.tests.support.company import (  # noqa: E402
     ALICE,
     Company,
-    company,
+    open_company,
 )
 from ansible_collections.postroom.email.tests.support.mail import (  # noqa: E402
     MailClient,
@@ -49,7 +49,7 @@ from ansible_collections.postroom.email.tests.support.mail import (  # noqa: E40
 )
 from ansible_collections.postroom.email.tests.support.service import ServiceError  # noqa: E402
 from tools import demo_drawing  # noqa: E402
-from tools.stage import DemoError, Steps, expect, play, say, show  # noqa: E402
+from tools.demo_helpers import DemoError, Steps, expect, play, say, show  # noqa: E402
 
 if TYPE_CHECKING:
     from ansible_collections.postroom.email.tests.fakes.slack.person import Person
@@ -72,13 +72,13 @@ class Demo:
     :param mail: a client of the mail server
     """
 
-    def __init__(self, here: Company, bot: RunningBot, mail: MailClient, steps: Steps) -> None:
-        self._here = here
+    def __init__(self, company: Company, bot: RunningBot, mail: MailClient, steps: Steps) -> None:
+        self._here = company
         self._bot = bot
         self._mail = mail
         self._steps = steps
-        self._names = {user.id: user.name for user in here.slack.world.users.values()}
-        self._names[here.slack.world.bot.id] = "Postroom"
+        self._names = {user.id: user.name for user in company.slack.state.users.values()}
+        self._names[company.slack.state.bot.id] = "Postroom"
 
     def run(self) -> None:
         """Run all steps, and check that the fake Slack found no problems."""
@@ -322,10 +322,10 @@ def demonstrate(folder: Path) -> None:
     steps = Steps()
     steps.begin("Start the mail service, the stand-in for Slack, and the bot")
     with (
-        company(folder, mail_options=mail_options(folder)) as here,
-        running_bot(folder / "bot", here.slack, here.mail, here.policy) as bot,
+        open_company(folder, mail_options=mail_options(folder)) as company,
+        running_bot(folder / "bot", company.slack, company.mail, company.policy) as bot,
     ):
-        Demo(here, bot, MailClient(here.mail.ready, folder), steps).run()
+        Demo(company, bot, MailClient(company.mail.ready, folder), steps).run()
 
 
 def main() -> int:

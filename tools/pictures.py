@@ -34,7 +34,7 @@ from ansible_collections.postroom.email.tests.support import bind  # noqa: E402
 from ansible_collections.postroom.email.tests.support.bot import running_bot  # noqa: E402
 from ansible_collections.postroom.email.tests.support.browser import FLAGS  # noqa: E402
 from ansible_collections.postroom.email.tests.support.collection_playbooks import PlaybookRunner  # noqa: E402
-from ansible_collections.postroom.email.tests.support.company import company  # noqa: E402
+from ansible_collections.postroom.email.tests.support.company import open_company  # noqa: E402
 from ansible_collections.postroom.email.tests.support.service import running_service  # noqa: E402
 from ansible_collections.postroom.email.tests.support.tenant import Api  # noqa: E402
 
@@ -116,16 +116,16 @@ def write_report(folder: Path) -> Path:
 def write_approval(folder: Path, npm_folder: Path) -> Path:
     """Request an alias from the bot and render the approvers' card."""
     with (
-        company(folder) as here,
-        running_bot(folder / "bot", here.slack, here.mail, here.policy),
+        open_company(folder) as company,
+        running_bot(folder / "bot", company.slack, company.mail, company.policy),
     ):
-        here.alice.command("/email alias add sales@example.com because customers ask for it")
-        card = here.card_of(here.alice, "sales@example.com")
-        here.slack.wait_for(lambda: any(block["type"] == "actions" for block in card.blocks))
+        company.alice.command("/email alias add sales@example.com because customers ask for it")
+        card = company.card_of(company.alice, "sales@example.com")
+        company.slack.wait_for(lambda: any(block["type"] == "actions" for block in card.blocks))
         for block in card.blocks:
             # With `verbatim`, Slack adds no links. The renderer would show the raw markup.
             block.get("text", {}).pop("verbatim", None)
-        users = [{"id": user.id, "name": user.name} for user in here.slack.world.users.values()]
+        users = [{"id": user.id, "name": user.name} for user in company.slack.state.users.values()]
         message = {
             "blocks": card.blocks,
             "name": "Postroom",

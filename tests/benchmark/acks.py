@@ -28,7 +28,7 @@ from ansible_collections.postroom.email.tests.benchmark.measure import Ratio
 from ansible_collections.postroom.email.tests.fakes.slack import delivery
 from ansible_collections.postroom.email.tests.support import postgresql
 from ansible_collections.postroom.email.tests.support.bot import running_bot
-from ansible_collections.postroom.email.tests.support.company import DOMAIN, company, employed
+from ansible_collections.postroom.email.tests.support.company import DOMAIN, employed, open_company
 from ansible_collections.postroom.email.tests.support.service import RunningService
 
 COMMANDS_PER_ITEM = 2
@@ -96,15 +96,15 @@ def crowd(folder: Path, database: str | None) -> Iterator[Type]:
     # valid.
     now = datetime.now(timezone.utc)
     with ExitStack() as stack:
-        here = stack.enter_context(company(folder, clock=lambda: now))
-        people = [employed(here.slack, here.api, f"person-{n}") for n in range(PEOPLE)]
+        company = stack.enter_context(open_company(folder, clock=lambda: now))
+        people = [employed(company.slack, company.api, f"person-{n}") for n in range(PEOPLE)]
         settings = {"auto_migrate": True}
-        places = (folder / "bot", here.slack, here.mail, here.policy)
+        places = (folder / "bot", company.slack, company.mail, company.policy)
         running = running_bot(*places, mode="http", database=database, settings=settings)
         bot = stack.enter_context(running)
-        slack = here.slack.deliver_over_http(bot.slack_url)
+        slack = company.slack.deliver_over_http(bot.slack_url)
         address = urlsplit(slack.url)
-        world = here.slack.world
+        workspace = company.slack.state
         typed = [0, 0]
 
         def next_request() -> str:
@@ -113,9 +113,9 @@ def crowd(folder: Path, database: str | None) -> Iterator[Type]:
             typed[1] += "{}" in text
             person = people[number % len(people)]
             command = f"/email {text.format(f'project-{number}@{DOMAIN}')}"
-            channel = world.channels[person.channel]
-            parcel = delivery.command(world, person.user, channel, command)
-            signed = slack.signed(parcel, at=time.time())
+            channel = workspace.channels[person.channel]
+            slack_request = delivery.command(workspace, person.user, channel, command)
+            signed = slack.signed(slack_request, at=time.time())
             headers = {"Host": address.netloc, "Content-Length": len(signed.body)}
             headers |= {**signed.headers, "Connection": "close"}
             lines = [f"POST {address.path} HTTP/1.1", *(f"{k}: {v}" for k, v in headers.items())]
@@ -134,8 +134,10 @@ def crowd(folder: Path, database: str | None) -> Iterator[Type]:
         yield type_commands
         rows = map(json.loads, bot.command("audit", "show").stdout.splitlines())
         kept = sum(row["event"] == "request.new" for row in rows)
-        if kept != typed[1] or here.slack.problems:
-            raise RuntimeError(f"{kept} of {typed[1]} requests stored; {here.slack.problems[:3]}")
+        if kept != typed[1] or company.slack.problems:
+            raise RuntimeError(
+                f"{kept} of {typed[1]} requests stored; {company.slack.problems[:3]}"
+            )
 
 
 def measure(_service: RunningService, folder: Path, items: int, rounds: int) -> list[Ratio]:

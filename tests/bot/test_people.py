@@ -31,7 +31,7 @@ class Scene:
         self.alice = slack.person("alice", email="alice@example.com")
         self.usergroup = slack.usergroup(self.alice)
         self.identity: dict[str, Any] = {"slack_email": {"domains": ["example.com"]}}
-        home = domain.Workspace(slack.world.team)
+        home = domain.Workspace(slack.state.team)
         slack_api = SlackApi(web_client(slack.bot_token, base_url=slack.base_url))
         self.people = People(slack_api, database, clock, self.policy, home)
 

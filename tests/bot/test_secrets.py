@@ -22,7 +22,7 @@ from ansible_collections.postroom.email.tests.support.bot import RunningBot, run
 from ansible_collections.postroom.email.tests.support.company import (
     ALICE,
     Company,
-    company,
+    open_company,
     password_in,
 )
 from ansible_collections.postroom.email.tests.support.recording_proxy import Recorder, recording
@@ -52,7 +52,7 @@ class SecretsRun:
     :param automation: the recorder in front of AWX
     """
 
-    here: Company
+    company: Company
     bot: RunningBot
     mail: Recorder
     automation: Recorder
@@ -65,64 +65,66 @@ class SecretsRun:
 
     def use_commands(self) -> None:
         """Type commands, and open the Home tab."""
-        alice = self.here.alice
+        alice = self.company.alice
         for word in WORDS:
             assert alice.command(f"/email {word}").ok
-        self.here.slack.wait_for(lambda: self.here.slack.log().count("call response_url") >= 2)
+        self.company.slack.wait_for(
+            lambda: self.company.slack.log().count("call response_url") >= 2
+        )
         alice.open_home()
-        self.here.slack.wait_for(lambda: alice.sees().home)
-        self.here.slack.change_user(alice, real_name="Alice A.")
+        self.company.slack.wait_for(lambda: alice.sees().home)
+        self.company.slack.change_user(alice, real_name="Alice A.")
         for text in TYPED:
             alice.command(f"/email password {text}")
             alice.command(f"/email passwort {text}")
             alice.command(f"/email alias add {text.split('@')[0]}")
         # Wait for the modal that opens when the text looks like an address.
-        self.here.window(alice, "note")
+        self.company.window(alice, "note")
 
     def use_requests(self) -> None:
         """Have one request approved, and executed by AWX."""
-        here = self.here
-        here.alice.command("/email alias add by-command@example.com because I sell")
-        here.bob.press(here.card_of(here.alice, "by-command@"), "request_approve")
-        here.wait_told(here.alice, "by-command@", "Done")
+        company = self.company
+        company.alice.command("/email alias add by-command@example.com because I sell")
+        company.bob.press(company.card_of(company.alice, "by-command@"), "request_approve")
+        company.wait_told(company.alice, "by-command@", "Done")
 
     def make_passwords(self) -> None:
         """Have Alice create two passwords, one of which Carol requested."""
-        here = self.here
-        here.alice.command("/email password")
-        self._confirm(here.alice)
-        here.carol.command(f"/email password {ALICE}")
-        card = here.card_of(here.carol, "new password")
-        for approver in (here.bob, here.dora):
+        company = self.company
+        company.alice.command("/email password")
+        self._confirm(company.alice)
+        company.carol.command(f"/email password {ALICE}")
+        card = company.card_of(company.carol, "new password")
+        for approver in (company.bob, company.dora):
             approver.press(card, "request_approve")
-        here.alice.press(here.wait_told(here.alice, "ready to copy it"), "password_show")
-        self._confirm(here.alice)
+        company.alice.press(company.wait_told(company.alice, "ready to copy it"), "password_show")
+        self._confirm(company.alice)
 
     def have_services_echo(self) -> None:
         """Make the mail service and AWX respond with errors that echo each request."""
-        here, alice = self.here, self.here.alice
+        company, alice = self.company, self.company.alice
         for status in (401, 422, 500):
             with _echoing(self.mail, status, "PATCH"):
                 alice.command("/email password")
-                alice.submit(here.window(alice, "password_confirm"))
-                here.window(alice, "note")
+                alice.submit(company.window(alice, "password_confirm"))
+                company.window(alice, "note")
             before = len(alice.sees().ephemerals)
             with _echoing(self.mail, status):
                 alice.command("/email alias list")
                 alice.command(f"/email alias add echo-{status}@example.com")
-                self.here.slack.wait_for(lambda: len(alice.sees().ephemerals) >= before + 3)  # noqa: B023
+                self.company.slack.wait_for(lambda: len(alice.sees().ephemerals) >= before + 3)  # noqa: B023
         for status in (401, 500):
             alice.command(f"/email alias add job-{status}@example.com")
-            card = here.card_of(alice, f"job-{status}@")
+            card = company.card_of(alice, f"job-{status}@")
             self.automation.take()
             with _echoing(self.automation, status, "launch"):
-                here.bob.press(card, "request_approve")
-                self.here.slack.wait_for(self.automation.take)
-        here.wait_told(alice, "job-500@", "Done")
+                company.bob.press(card, "request_approve")
+                self.company.slack.wait_for(self.automation.take)
+        company.wait_told(alice, "job-500@", "Done")
 
     def have_slack_fail(self) -> None:
         """Make Slack fail, and then reject calls."""
-        here, alice, faults = self.here, self.here.alice, self.here.slack.faults
+        company, alice, faults = self.company, self.company.alice, self.company.slack.faults
         for method in ("views.open", "response_url", "views.publish", "chat.postMessage"):
             faults.fail(method)
             faults.reset(method)
@@ -131,13 +133,13 @@ class SecretsRun:
             for word in ("", f"forward add f{number}@example.com to {ALICE}", "alias list"):
                 alice.command(f"/email {word}")
             alice.open_home()
-        here.card_of(alice, "f4@")
+        company.card_of(alice, "f4@")
         faults.clear()
         alice.command("/email password")
-        window = here.window(alice, "password_confirm")
+        window = company.window(alice, "password_confirm")
         faults.fail("views.update", times=10)
         alice.submit(window)
-        self.here.slack.wait_for(lambda: "Slack is not responding" in self.bot.log())
+        self.company.slack.wait_for(lambda: "Slack is not responding" in self.bot.log())
         faults.clear()
 
     # The bot's output.
@@ -154,8 +156,8 @@ class SecretsRun:
         self.keep("processes", _processes(self.bot.pid))
         self.keep("automation", "\n".join([*self.awx.requests, *map(str, self.awx.jobs.values())]))
         shutil.copytree(self.place, self.kept / "living")
-        with self.here.slack.world.changed:
-            lines = list(self.here.slack.world.transcript)
+        with self.company.slack.state.changed:
+            lines = list(self.company.slack.state.transcript)
         for line in lines:
             is_reveal = line.what.endswith("views.update") and "password_shown" in line.text
             if not line.what.startswith(("deliver", "redeliver")) and not is_reveal:
@@ -163,14 +165,14 @@ class SecretsRun:
 
     def leaks(self) -> dict[str, list[str]]:
         """Return the places in which each secret appears."""
-        slack, service = self.here.slack, self.here.mail
+        slack, service = self.company.slack, self.company.mail
         secrets = {
             "bot token": slack.bot_token,
             "app token": slack.app_token,
             "signing secret": slack.signing_secret,
             "API token": service.token,
             "AWX token": self.awx.token,
-            **{f"response URL {n}": key for n, key in enumerate(slack.world.response_urls)},
+            **{f"response URL {n}": key for n, key in enumerate(slack.state.response_urls)},
             **{f"password {n}": text for n, text in enumerate(self.passwords)},
             **{f"typed {n}": text for n, text in enumerate(TYPED)},
         }
@@ -181,24 +183,24 @@ class SecretsRun:
 
     def _confirm(self, person: Person) -> None:
         """Create a password as the given user, and remember it."""
-        person.submit(self.here.window(person, "password_confirm"))
-        self.passwords.append(password_in(self.here.window(person, "password_shown")))
+        person.submit(self.company.window(person, "password_confirm"))
+        self.passwords.append(password_in(self.company.window(person, "password_shown")))
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Iterator[SecretsRun]:
+def run(tmp_path: Path) -> Iterator[SecretsRun]:
     """Run the bot together with all services that it uses."""
     place, kept = tmp_path / "bot", tmp_path / "kept"
     for made in (place / "tmp", place / "home", kept):
         made.mkdir(parents=True)
     with ExitStack() as end:
-        here = end.enter_context(company(tmp_path / "mail"))
-        awx = end.enter_context(running_awx(_playing(here)))
+        company = end.enter_context(open_company(tmp_path / "mail"))
+        awx = end.enter_context(running_awx(_playing(company)))
         awx.templates = {
             7: Template("add_alias", ALIAS_SURVEY),
             8: Template("remove_alias", ALIAS_SURVEY),
         }
-        mail = end.enter_context(recording(here.mail.url))
+        mail = end.enter_context(recording(company.mail.url))
         automation = end.enter_context(recording(awx.url))
         patch = end.enter_context(pytest.MonkeyPatch.context())
         settings = {
@@ -218,37 +220,37 @@ def stage(tmp_path: Path) -> Iterator[SecretsRun]:
         patch.setenv("TMPDIR", str(place / "tmp"))
         running = running_bot(
             place,
-            here.slack,
-            here.mail,
-            here.policy,
+            company.slack,
+            company.mail,
+            company.policy,
             mode="http",
             settings=settings,
         )
         bot = end.enter_context(running)
-        here.slack.deliver_over_http(bot.slack_url)
-        yield SecretsRun(here, bot, mail, automation, awx, place, kept)
+        company.slack.deliver_over_http(bot.slack_url)
+        yield SecretsRun(company, bot, mail, automation, awx, place, kept)
 
 
-def test_nothing_shows(stage: SecretsRun) -> None:
+def test_nothing_shows(run: SecretsRun) -> None:
     """No file, log, message, metric, process or printed line contains any of the secrets."""
-    stage.use_commands()
-    stage.use_requests()
-    stage.make_passwords()
-    stage.have_services_echo()
-    stage.have_slack_fail()
+    run.use_commands()
+    run.use_requests()
+    run.make_passwords()
+    run.have_services_echo()
+    run.have_slack_fail()
     for arguments in (["audit", "show"], ["audit", "verify"], ["ledger"], ["check-config"]):
-        done = stage.bot.command(*arguments)
-        stage.keep("commands", f"{arguments}\n{done.stdout}{done.stderr}")
+        done = run.bot.command(*arguments)
+        run.keep("commands", f"{arguments}\n{done.stdout}{done.stderr}")
         assert done.returncode == 0
-    stage.collect()
-    assert stage.bot.stop() == 0
-    assert len(stage.passwords) == 2
-    assert stage.leaks() == {}
+    run.collect()
+    assert run.bot.stop() == 0
+    assert len(run.passwords) == 2
+    assert run.leaks() == {}
     # Check that all places were searched: each one contains a known word that is not secret.
     words = {"processes": "--ready-file", "metrics": "errors_total", "readiness": "policy"}
     for name in ("slack", "commands", "automation", "living", *words):
-        assert leaks([words.get(name, "by-command@example.com")], [stage.kept / name]), name
-    assert leaks(["Slack is not responding"], [stage.bot.log_path])
+        assert leaks([words.get(name, "by-command@example.com")], [run.kept / name]), name
+    assert leaks(["Slack is not responding"], [run.bot.log_path])
 
 
 @contextmanager
@@ -268,14 +270,14 @@ def _echoing(spoiler: Recorder, status: int, part: str = "") -> Iterator[None]:
     spoiler.heal()
 
 
-def _playing(here: Company) -> Play:
+def _playing(company: Company) -> Play:
     """Return a function that makes the same change as the playbook for an alias."""
 
     def play(playbook: str, variables: Mapping[str, Any]) -> bool:
         assert playbook == "add_alias"
         mailbox, alias = variables["mail_mailbox"], variables["mail_alias"]
-        emails = [*here.aliases(mailbox), alias]
-        return here.api.patch(mailbox, emails=emails).is_success
+        emails = [*company.aliases(mailbox), alias]
+        return company.api.patch(mailbox, emails=emails).is_success
 
     return play
 

@@ -222,13 +222,13 @@ def shortfall(verification: Verification) -> str:
 
 
 @dataclass
-class Play:
+class SimulatedWait:
     """A clock that advances only when the wait sleeps.
 
-    :param acts: functions, one of which is called in each pause
+    :param on_sleep: functions, one of which is called in each pause
     """
 
-    acts: list[Callable[[], object]] = field(default_factory=list)
+    on_sleep: list[Callable[[], object]] = field(default_factory=list)
     now: float = 1000.0
     pauses: list[float] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
@@ -238,8 +238,8 @@ class Play:
         """Advance the clock, and call the next function."""
         self.now += seconds
         self.pauses.append(seconds)
-        if self.acts:
-            self.acts.pop(0)()
+        if self.on_sleep:
+            self.on_sleep.pop(0)()
 
     def wait(
         self,

@@ -30,14 +30,14 @@ class Publisher:
     """A tenant with a domain, and the domain's name server."""
 
     tenant: RecordedTenant
-    stage: BindWithFaults
+    dns_server: BindWithFaults
 
     def run(self, state: str, *, check: bool = False, **options: Any) -> dict[str, Any]:
         """Run `email_dns_records` and return its result."""
         defaults = {
             "domain": HOME,
-            "update_server": str(self.stage.front),
-            "nameservers": [str(self.stage.bind)],
+            "update_server": str(self.dns_server.front),
+            "nameservers": [str(self.dns_server.bind)],
             # Nothing listens on this address, so no test sends queries to the Internet.
             "resolvers": [f"127.0.0.1:{free_port()}"],
             "tsig_name": KEY.name,
@@ -54,5 +54,5 @@ class Publisher:
 def publisher(tenant: RecordedTenant, tmp_path: Path) -> Iterator[Publisher]:
     """Provide a tenant with one domain and a separate name server."""
     tenant.create(HOME)
-    with bind_with_faults(tmp_path, {HOME: ""}) as stage:
-        yield Publisher(tenant, stage)
+    with bind_with_faults(tmp_path, {HOME: ""}) as dns_server:
+        yield Publisher(tenant, dns_server)

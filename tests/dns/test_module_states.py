@@ -56,7 +56,7 @@ def put_other_records(publisher: Publisher) -> None:
         f'{HOME}. 60 TXT "some" "other\\"s"',
         f'{SELECTOR}.{HOME}. 60 TXT "v=DKIM1; k=rsa; p=AAAA"',
     ]
-    publisher.stage.bind.change(HOME, add=lines)
+    publisher.dns_server.bind.change(HOME, add=lines)
 
 
 @pytest.mark.parametrize(
@@ -71,22 +71,22 @@ def test_check_mode_and_idempotence(
         put_other_records(publisher)
     if before == "ours":
         publisher.run("present")
-    sent, held = publisher.stage.gate.updates, publisher.stage.held()
+    sent, held = publisher.dns_server.gate.updates, publisher.dns_server.held()
     predicted = [publisher.run(state, check=True) for _time in range(2)]
-    assert (publisher.stage.gate.updates, publisher.stage.held()) == (sent, held)
+    assert (publisher.dns_server.gate.updates, publisher.dns_server.held()) == (sent, held)
     done = publisher.run(state)
     assert predicted == [done, done]
     assert [(change["action"], change["name"]) for change in done["changes"]] == [
         (action, name) for name in NAMES
     ]
     assert len(done["diff"]) == 3
-    after = publisher.stage.held()
+    after = publisher.dns_server.held()
     assert after != held
     for check in (False, True):
         again = publisher.run(state, check=check)
         assert (again["changed"], again["changes"], again["diff"]) == (False, [], [])
         assert again["current"] == done["current"]
-    assert (publisher.stage.gate.updates, publisher.stage.held()) == (sent + 1, after)
+    assert (publisher.dns_server.gate.updates, publisher.dns_server.held()) == (sent + 1, after)
 
 
 def test_verified(publisher: Publisher, tenant: RecordedTenant) -> None:
@@ -106,11 +106,11 @@ def test_verified(publisher: Publisher, tenant: RecordedTenant) -> None:
     assert requests == [("GET", f"/api/dns/{HOME}")] * 3
     assert statuses(done) == ["match"] * 3
     assert (done["verified"], done["stage"], done["changed"]) == (True, "published", False)
-    assert done["records"][0]["servers"][0]["server"] == str(publisher.stage.bind)
+    assert done["records"][0]["servers"][0]["server"] == str(publisher.dns_server.bind)
     assert publisher.run("verified", check=True, wait=True)["records"] == done["records"]
     # The current records include those of other services, as text for a zone file.
     texts = [one["value"] for one in done["current"] if (one["name"], one["type"]) == (HOME, "TXT")]
-    assert [tuple(sorted(one)) for one in texts] == [publisher.stage.held()["TXT"]]
+    assert [tuple(sorted(one)) for one in texts] == [publisher.dns_server.held()["TXT"]]
 
 
 def test_waiting_in_vain(publisher: Publisher, tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_waiting_in_vain(publisher: Publisher, tmp_path: Path) -> None:
 
 def test_waiting_with_a_rival_mail_server(publisher: Publisher) -> None:
     """The `wait_for` option controls whether to wait for the removal of other mail servers."""
-    publisher.stage.bind.change(HOME, add=[f"{HOME}. 60 {RIVAL}"])
+    publisher.dns_server.bind.change(HOME, add=[f"{HOME}. 60 {RIVAL}"])
     presence = publisher.run("present", wait=True, wait_timeout=30)
     assert statuses(presence) == ["conflict", "match", "match"]
     assert presence["verified"] is False
@@ -161,7 +161,7 @@ def test_failures_at_the_name_server(publisher: Publisher) -> None:
             assert result["failure"]["kind"] == kind
             assert stranger.secret not in str(result)
     assert "update_server" in result["msg"]
-    assert publisher.stage.gate.updates == 0
+    assert publisher.dns_server.gate.updates == 0
 
 
 @pytest.fixture
@@ -205,7 +205,7 @@ def test_the_published_key_verifies_a_message(
     message = dkim.sign(MESSAGE, b"service", HOME.encode(), key.encode()) + MESSAGE
 
     def ask(name: bytes, timeout: float = 5) -> bytes | None:
-        answer = publisher.stage.bind.response(name.decode().rstrip("."), "TXT").answer
+        answer = publisher.dns_server.bind.response(name.decode().rstrip("."), "TXT").answer
         texts = [rdata for rrset in answer if rrset.rdtype == dns.rdatatype.TXT for rdata in rrset]
         return b"".join(texts[0].strings) if texts else None
 
@@ -219,12 +219,12 @@ def test_the_published_key_verifies_a_message(
 
 def test_the_examples_run(publisher: Publisher, service: RunningService, tmp_path: Path) -> None:
     """Each documented task succeeds without a warning and returns the documented values."""
-    stage, module = publisher.stage, "email_dns_records"
-    here = {"update_server": str(stage.front), "nameservers": [str(stage.bind)]}
+    dns_server, module = publisher.dns_server, "email_dns_records"
+    here = {"update_server": str(dns_server.front), "nameservers": [str(dns_server.bind)]}
     variables = {"vault_tsig_secret": KEY.secret}
     run = run_examples(module, tmp_path, service, options=here, variables=variables)
     assert_as_documented(module, run, tmp_path)
     assert KEY.secret not in run.output
     # The examples publish the records and withdraw them.
-    assert stage.gate.updates == 2
-    assert not any(stage.held().values())
+    assert dns_server.gate.updates == 2
+    assert not any(dns_server.held().values())

@@ -66,7 +66,7 @@ def keys_zone(domain: str) -> str:
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Iterator[BindWithFaults]:
+def dns_server(tmp_path: Path) -> Iterator[BindWithFaults]:
     """Run a name server with several kinds of zones."""
     other = 'grant "other" zonesub ANY;'
     zones: dict[str, Zone | str] = {
@@ -89,8 +89,8 @@ def stage(tmp_path: Path) -> Iterator[BindWithFaults]:
         "test": '* TXT "v=spf1 -all"',
         "example.net": 'spf TXT "v=spf1 -all"',
     }
-    with bind_with_faults(tmp_path, zones) as stage:
-        yield stage
+    with bind_with_faults(tmp_path, zones) as dns_server:
+        yield dns_server
 
 
 def names(changes: Iterable[SetChange]) -> list[tuple[str, str]]:
@@ -98,18 +98,18 @@ def names(changes: Iterable[SetChange]) -> list[tuple[str, str]]:
     return [(change.action, str(change.subject)) for change in changes]
 
 
-def test_other_records_stay(stage: BindWithFaults) -> None:
+def test_other_records_stay(dns_server: BindWithFaults) -> None:
     """Other clients' records stay unchanged, byte for byte, and SPF records are merged."""
-    before = stage.held("full.example")
-    done = stage.publish(records_of("full.example"))
-    held = stage.held("full.example")
+    before = dns_server.held("full.example")
+    done = dns_server.publish(records_of("full.example"))
+    held = dns_server.held("full.example")
     assert set(held["MX"]) == {*before["MX"], *MX}
     assert set(held["DKIM"]) == {*before["DKIM"], *DKIM_HELD}
     (note,) = (text for text in before["TXT"] if "verification" in text)
     assert set(held["TXT"]) == {note, *spf("ip4:192.0.2.1", INCLUDE, "-all")}
     assert any("backup.example.org" in warning for warning in done.plan.warnings)
-    stage.publish(records_of("full.example"), absent=True)
-    assert stage.held("full.example") == before
+    dns_server.publish(records_of("full.example"), absent=True)
+    assert dns_server.held("full.example") == before
 
 
 @pytest.mark.parametrize(
@@ -123,130 +123,136 @@ def test_other_records_stay(stage: BindWithFaults) -> None:
     ],
 )
 def test_what_cannot_be_published(
-    stage: BindWithFaults, domain: str, error: type[Exception], words: str, updates: int
+    dns_server: BindWithFaults, domain: str, error: type[Exception], words: str, updates: int
 ) -> None:
     """If any record can't be published, the zone is not changed at all."""
-    before = stage.held(domain)
+    before = dns_server.held(domain)
     with pytest.raises(error, match=words) as caught:
-        stage.publish(records_of(domain))
+        dns_server.publish(records_of(domain))
     assert not getattr(caught.value, "done", ())
-    assert stage.gate.updates == updates
-    assert stage.held(domain) == before
+    assert dns_server.gate.updates == updates
+    assert dns_server.held(domain) == before
 
 
-def test_keys_in_another_zone(stage: BindWithFaults) -> None:
+def test_keys_in_another_zone(dns_server: BindWithFaults) -> None:
     """Keys in another zone are updated separately.
 
     A failure reports the changes that were already made.
     """
-    stage.publish(records_of("split.example"))
-    assert stage.gate.updates == 2
-    assert stage.held("split.example") == everything()
-    stage.publish(records_of("split.example"), absent=True)
-    assert stage.held("split.example") == NOTHING
+    dns_server.publish(records_of("split.example"))
+    assert dns_server.gate.updates == 2
+    assert dns_server.held("split.example") == everything()
+    dns_server.publish(records_of("split.example"), absent=True)
+    assert dns_server.held("split.example") == NOTHING
     with pytest.raises(errors.UpdateRefused, match="_domainkey") as caught:
-        stage.publish(records_of("partly.example"))
+        dns_server.publish(records_of("partly.example"))
     done = [change["name"] for change in caught.value.done]
     assert done == ["partly.example MX", "partly.example TXT"]
-    assert stage.held("partly.example") == {**everything(), "DKIM": ()}
+    assert dns_server.held("partly.example") == {**everything(), "DKIM": ()}
 
 
-def test_eight_writers_at_once(stage: BindWithFaults) -> None:
+def test_eight_writers_at_once(dns_server: BindWithFaults) -> None:
     """Eight concurrent writers never lose each other's records, even within one SPF record."""
     domains = [f"d{number}.{HOME}" for number in range(8)]
     includes = [f"include:spf{number}.example.net" for number in range(8)]
     with ThreadPoolExecutor(8) as pool:
-        done = list(pool.map(lambda domain: stage.publish(records_of(domain)), domains))
+        done = list(pool.map(lambda domain: dns_server.publish(records_of(domain)), domains))
         assert all(len(one.plan.changes) == 3 for one in done)
-        assert all(stage.held(domain) == everything() for domain in domains)
+        assert all(dns_server.held(domain) == everything() for domain in domains)
 
-        done = list(pool.map(lambda include: stage.publish(records_of(HOME, include)), includes))
+        done = list(
+            pool.map(lambda include: dns_server.publish(records_of(HOME, include)), includes)
+        )
         assert all(one.plan.changes for one in done)
-        (record,) = stage.held()["TXT"]
+        (record,) = dns_server.held()["TXT"]
         words = record.strip('"').split()
         assert (words[0], sorted(words[1:-1]), words[-1]) == ("v=spf1", includes, "~all")
 
-        list(pool.map(lambda one: stage.publish(records_of(HOME, one), absent=True), includes[1:]))
-        assert stage.held()["TXT"] == spf(includes[0], "~all")
+        list(
+            pool.map(
+                lambda one: dns_server.publish(records_of(HOME, one), absent=True), includes[1:]
+            )
+        )
+        assert dns_server.held()["TXT"] == spf(includes[0], "~all")
 
 
 @pytest.mark.parametrize(("lost", "updates"), [("lost_answers", 1), ("lost_updates", 2)])
-def test_a_lost_message(stage: BindWithFaults, lost: str, updates: int) -> None:
+def test_a_lost_message(dns_server: BindWithFaults, lost: str, updates: int) -> None:
     """After a lost message, reading the zone shows whether to repeat the update."""
-    setattr(stage.gate, lost, 1)
+    setattr(dns_server.gate, lost, 1)
     until = time.monotonic() + 4.0
-    done = stage.publish(records_of(HOME), server=stage.server(seconds=10.0, until=until))
+    done = dns_server.publish(records_of(HOME), server=dns_server.server(seconds=10.0, until=until))
     assert names(done.plan.changes) == [("create", name) for name in ALL]
-    assert stage.gate.updates == updates
-    assert stage.held() == everything()
+    assert dns_server.gate.updates == updates
+    assert dns_server.held() == everything()
 
 
-def test_a_slow_server_gets_no_more_time(stage: BindWithFaults) -> None:
+def test_a_slow_server_gets_no_more_time(dns_server: BindWithFaults) -> None:
     """All queries of a task share its deadline."""
-    stage.gate.delay = 0.4
+    dns_server.gate.delay = 0.4
     with pytest.raises(errors.NameServerError, match="timed out"):
-        stage.publish(records_of(HOME), server=stage.server(until=time.monotonic() + 1.0))
-    assert len(stage.front.asked) <= 3
-    assert stage.gate.updates == 0
+        dns_server.publish(records_of(HOME), server=dns_server.server(until=time.monotonic() + 1.0))
+    assert len(dns_server.front.asked) <= 3
+    assert dns_server.gate.updates == 0
 
 
 @pytest.mark.parametrize("sent", [True, False])
-def test_a_silent_server(stage: BindWithFaults, sent: bool) -> None:
+def test_a_silent_server(dns_server: BindWithFaults, sent: bool) -> None:
     """The outcome is reported as unknown only if an update was actually sent."""
 
     def fall_silent() -> None:
-        stage.gate.is_silent = True
+        dns_server.gate.is_silent = True
 
-    stage.gate.before_update = fall_silent
-    stage.gate.is_silent = not sent
+    dns_server.gate.before_update = fall_silent
+    dns_server.gate.is_silent = not sent
     with pytest.raises(errors.NoAnswer) as caught:
-        stage.publish(records_of(HOME), server=stage.server(seconds=QUICK), seconds=3.0)
+        dns_server.publish(records_of(HOME), server=dns_server.server(seconds=QUICK), seconds=3.0)
     assert bool(caught.value.unsure) is sent
     assert (f"{HOME} MX" in str(caught.value)) is sent
     assert not caught.value.done
-    assert bool(stage.gate.updates) is sent
+    assert bool(dns_server.gate.updates) is sent
 
 
-def test_another_writer_is_faster(stage: BindWithFaults) -> None:
+def test_another_writer_is_faster(dns_server: BindWithFaults) -> None:
     """If another client writes first, the update is merged again, a limited number of times."""
 
     def once() -> None:
-        stage.gate.before_update = lambda: None
-        stage.bind.change(HOME, add=[f'{HOME}. 60 TXT "v=spf1 a -all"'])
+        dns_server.gate.before_update = lambda: None
+        dns_server.bind.change(HOME, add=[f'{HOME}. 60 TXT "v=spf1 a -all"'])
 
-    stage.gate.before_update = once
-    done = stage.publish(records_of(HOME))
-    assert stage.gate.updates == 2
-    assert stage.held()["TXT"] == spf("a", INCLUDE, "-all")
+    dns_server.gate.before_update = once
+    done = dns_server.publish(records_of(HOME))
+    assert dns_server.gate.updates == 2
+    assert dns_server.held()["TXT"] == spf("a", INCLUDE, "-all")
     assert [change.action for change in done.plan.changes] == ["create", "update", "create"]
 
     rivals = iter(range(1000))
     domain = f"contested.{HOME}"
-    stage.gate.before_update = lambda: stage.bind.change(
+    dns_server.gate.before_update = lambda: dns_server.bind.change(
         HOME, add=[f"{domain}. 60 MX 50 m{next(rivals)}.example.org."]
     )
     with pytest.raises(errors.ZoneChanged) as caught:
-        stage.publish(records_of(domain), seconds=4.0)
+        dns_server.publish(records_of(domain), seconds=4.0)
     assert not caught.value.done
     assert not caught.value.unsure
     assert next(rivals) > 2
-    assert set(MX).isdisjoint(stage.held(domain)["MX"])
+    assert set(MX).isdisjoint(dns_server.held(domain)["MX"])
 
 
-def test_a_key_behind_aliases_of_the_zone(stage: BindWithFaults) -> None:
+def test_a_key_behind_aliases_of_the_zone(dns_server: BindWithFaults) -> None:
     """A key behind aliases in the same zone counts as published and is never changed."""
     alias = f"{SELECTOR}.{HOME}. 60 CNAME"
     chain = [f"one.{HOME}. 60 CNAME two.{HOME}.", f"two.{HOME}. 60 TXT {DKIM_HELD[0]}"]
-    stage.bind.change(HOME, add=[f"{alias} one.{HOME}.", *chain])
+    dns_server.bind.change(HOME, add=[f"{alias} one.{HOME}.", *chain])
     for absent in (False, True):
-        done = stage.publish(records_of(HOME), absent=absent)
+        done = dns_server.publish(records_of(HOME), absent=absent)
         assert [str(change.subject) for change in done.plan.changes] == ALL[:2]
-        assert stage.publish(records_of(HOME), absent=absent).plan.changes == ()
+        assert dns_server.publish(records_of(HOME), absent=absent).plan.changes == ()
 
 
-def test_a_key_behind_an_alias_of_another_zone(stage: BindWithFaults) -> None:
+def test_a_key_behind_an_alias_of_another_zone(dns_server: BindWithFaults) -> None:
     """A key behind an alias of another zone is looked up with resolvers."""
-    stage.bind.change(HOME, add=[f"{SELECTOR}.{HOME}. 60 CNAME {ELSEWHERE}."])
+    dns_server.bind.change(HOME, add=[f"{SELECTOR}.{HOME}. 60 CNAME {ELSEWHERE}."])
     asked: list[tuple[str, str]] = []
     answers: list[tuple[str, ...] | None] = [
         (DKIM,),
@@ -261,79 +267,81 @@ def test_a_key_behind_an_alias_of_another_zone(stage: BindWithFaults) -> None:
 
     for _answer in answers[1:]:
         with pytest.raises(errors.Refused, match=rf"CNAME record at .* leads to {ELSEWHERE}"):
-            stage.publish(records_of(HOME), ask=ask)
-    assert stage.gate.updates == 0
-    done = stage.publish(records_of(HOME), ask=ask)
+            dns_server.publish(records_of(HOME), ask=ask)
+    assert dns_server.gate.updates == 0
+    done = dns_server.publish(records_of(HOME), ask=ask)
     assert len(done.plan.changes) == 2
     assert asked == [(ELSEWHERE, "TXT")] * 4
 
 
-def test_what_a_merged_spf_record_costs(stage: BindWithFaults) -> None:
+def test_what_a_merged_spf_record_costs(dns_server: BindWithFaults) -> None:
     """A merge that exceeds ten look-ups is refused, unless the old record already exceeded them."""
-    ask = Resolvers([Server("", stage.bind.address, stage.bind.port)], 5.0).confirmed_texts
+    ask = Resolvers(
+        [Server("", dns_server.bind.address, dns_server.bind.port)], 5.0
+    ).confirmed_texts
 
     def own(domain: str, *terms: str) -> tuple[str, ...]:
-        stage.bind.change(HOME, add=[f'{domain}. 60 TXT "v=spf1 {" ".join(terms)} -all"'])
-        return stage.publish(records_of(domain), ask=ask).plan.warnings
+        dns_server.bind.change(HOME, add=[f'{domain}. 60 TXT "v=spf1 {" ".join(terms)} -all"'])
+        return dns_server.publish(records_of(domain), ask=ask).plan.warnings
 
     with pytest.raises(errors.TooExpensive, match="more than 10 DNS look-ups"):
         own(f"eleven.{HOME}", *MAILERS[:10])
-    held = stage.held(f"eleven.{HOME}")
+    held = dns_server.held(f"eleven.{HOME}")
     assert held == {**everything(), "TXT": spf(*MAILERS[:10], "-all")}
     assert own(f"ten.{HOME}", *MAILERS[:9]) == ()
-    assert stage.held(f"ten.{HOME}")["TXT"] == spf(*MAILERS[:9], INCLUDE, "-all")
+    assert dns_server.held(f"ten.{HOME}")["TXT"] == spf(*MAILERS[:9], INCLUDE, "-all")
     (warning,) = own(f"twelve.{HOME}", *MAILERS)
     assert "Receivers reject" in warning
-    assert stage.held(f"twelve.{HOME}")["TXT"] == spf(*MAILERS, INCLUDE, "-all")
+    assert dns_server.held(f"twelve.{HOME}")["TXT"] == spf(*MAILERS, INCLUDE, "-all")
     # Without resolvers, the look-ups can't be counted.
-    stage.bind.change(HOME, add=[f'{HOME}. 60 TXT "v=spf1 mx {MAILERS[0]} -all"'])
-    (warning,) = stage.publish(records_of(HOME)).plan.warnings
+    dns_server.bind.change(HOME, add=[f'{HOME}. 60 TXT "v=spf1 mx {MAILERS[0]} -all"'])
+    (warning,) = dns_server.publish(records_of(HOME)).plan.warnings
     assert "could not be counted" in warning
-    assert stage.publish(records_of(HOME)).plan.warnings == ()
+    assert dns_server.publish(records_of(HOME)).plan.warnings == ()
 
 
 @pytest.mark.parametrize(
     "domain", ["new.wild.example", "a.new.wild.example", "new.aliases.example"]
 )
-def test_a_wildcard_holds_no_records_of_a_name(domain: str, stage: BindWithFaults) -> None:
+def test_a_wildcard_holds_no_records_of_a_name(domain: str, dns_server: BindWithFaults) -> None:
     """A wildcard's records are not merged, and don't prevent publishing.
 
     They reappear after a withdrawal.
     """
-    before = stage.held(domain)
-    done = stage.publish(records_of(domain))
+    before = dns_server.held(domain)
+    done = dns_server.publish(records_of(domain))
     assert [change.action for change in done.plan.changes] == ["create"] * 3
-    assert stage.held(domain) == everything()
-    assert stage.publish(records_of(domain)).plan.changes == ()
-    stage.publish(records_of(domain), absent=True)
-    assert stage.gate.updates == 2
-    assert stage.held(domain) == before
-    assert stage.publish(records_of(domain), absent=True).plan.changes == ()
+    assert dns_server.held(domain) == everything()
+    assert dns_server.publish(records_of(domain)).plan.changes == ()
+    dns_server.publish(records_of(domain), absent=True)
+    assert dns_server.gate.updates == 2
+    assert dns_server.held(domain) == before
+    assert dns_server.publish(records_of(domain), absent=True).plan.changes == ()
 
 
-def test_names_that_a_wildcard_does_not_cover(stage: BindWithFaults) -> None:
+def test_names_that_a_wildcard_does_not_cover(dns_server: BindWithFaults) -> None:
     """Existing names keep their own records, even if a wildcard has the same ones."""
-    stage.publish(records_of("wild.example"))
-    assert stage.held("wild.example") == {**everything(), "TXT": spf(INCLUDE, "-all")}
-    stage.publish(records_of("own.wild.example"))
-    held = stage.held("own.wild.example")
+    dns_server.publish(records_of("wild.example"))
+    assert dns_server.held("wild.example") == {**everything(), "TXT": spf(INCLUDE, "-all")}
+    dns_server.publish(records_of("own.wild.example"))
+    held = dns_server.held("own.wild.example")
     assert (held["MX"], set(held["TXT"])) == (MX, {'"other"', *spf(INCLUDE, "-all")})
-    assert stage.gate.updates == 2
+    assert dns_server.gate.updates == 2
     # This domain's key has a name of 253 characters, so a longer name can't be probed.
     longest = ".".join([*["a" * 63] * 3, "a" * 29, "wild.example"])
-    stage.publish(records_of(longest))
-    assert stage.held(longest) == everything()
+    dns_server.publish(records_of(longest))
+    assert dns_server.held(longest) == everything()
 
 
-def test_records_by_a_wildcard_end(stage: BindWithFaults) -> None:
+def test_records_by_a_wildcard_end(dns_server: BindWithFaults) -> None:
     """Publishing warns that it will hide a wildcard's records."""
     domain = "shop.wild.example"
-    (warning,) = stage.publish(records_of(domain), dry_run=True).plan.warnings
+    (warning,) = dns_server.publish(records_of(domain), dry_run=True).plan.warnings
     assert warning.startswith(f"{domain} gets MX and TXT records from a wildcard")
     copies = [f"{domain}. 60 MX 20 wild.example.org.", f'{domain}. 60 TXT "v=spf1 -all"']
-    stage.bind.change("wild.example", add=copies)
-    stage.publish(records_of(domain))
-    held = stage.held(domain)
+    dns_server.bind.change("wild.example", add=copies)
+    dns_server.publish(records_of(domain))
+    held = dns_server.held(domain)
     assert held["MX"] == (*MX, "20 wild.example.org.")
     assert held["TXT"] == spf(INCLUDE, "-all")
 
@@ -354,36 +362,36 @@ def test_records_by_a_wildcard_end(stage: BindWithFaults) -> None:
     ],
 )
 def test_keys_that_are_kept_elsewhere(
-    stage: BindWithFaults, domain: str, record: str, remedies: list[str]
+    dns_server: BindWithFaults, domain: str, record: str, remedies: list[str]
 ) -> None:
     """A key behind a DNAME or NS record counts as published, and the message names that record."""
     with pytest.raises(errors.Refused) as caught:
-        stage.publish(records_of(domain))
+        dns_server.publish(records_of(domain))
     assert [words for words in remedies if words not in str(caught.value)] == []
     assert f"at {record.split('. ', maxsplit=1)[0]}" in str(caught.value)
-    assert stage.gate.updates == 0
+    assert dns_server.gate.updates == 0
     if "DNAME" in record:
         key = f"service.keys.{domain}. 60 TXT {DKIM_HELD[0]}"
-        stage.bind.change(domain, add=[key])
-    done = stage.publish(records_of(domain), ask=lambda _name, _kind: (DKIM,))
+        dns_server.bind.change(domain, add=[key])
+    done = dns_server.publish(records_of(domain), ask=lambda _name, _kind: (DKIM,))
     assert len(done.plan.changes) == 2
-    (warning,) = stage.publish(records_of(domain), absent=True).plan.warnings
+    (warning,) = dns_server.publish(records_of(domain), absent=True).plan.warnings
     assert record.split(". ", maxsplit=1)[0] in warning
-    stage.bind.change(domain, delete=[record])
-    stage.publish(records_of(domain))
-    assert stage.held(domain) == everything()
+    dns_server.bind.change(domain, delete=[record])
+    dns_server.publish(records_of(domain))
+    assert dns_server.held(domain) == everything()
 
 
 @pytest.mark.parametrize("zone", ["hosts.example", "aliases.example"])
-def test_addresses_by_a_wildcard_end(zone: str, stage: BindWithFaults) -> None:
+def test_addresses_by_a_wildcard_end(zone: str, dns_server: BindWithFaults) -> None:
     """Publishing warns once that it will hide the addresses from a wildcard."""
     domain = f"shop.{zone}"
-    predicted = stage.publish(records_of(domain), dry_run=True).plan
+    predicted = dns_server.publish(records_of(domain), dry_run=True).plan
     (warning,) = predicted.warnings
     assert warning.startswith(f"{domain} gets ")
-    stage.gate.lost_answers = 1
-    assert stage.publish(records_of(domain)).plan == predicted
-    assert stage.gate.updates == 1
-    assert not stage.bind.response(domain, "A").answer
+    dns_server.gate.lost_answers = 1
+    assert dns_server.publish(records_of(domain)).plan == predicted
+    assert dns_server.gate.updates == 1
+    assert not dns_server.bind.response(domain, "A").answer
     for kept in (domain, "hosts.example", "old.hosts.example"):
-        assert not stage.publish(records_of(kept)).plan.warnings
+        assert not dns_server.publish(records_of(kept)).plan.warnings

@@ -39,8 +39,8 @@ PROCESS = re.compile(r"runs in process (\d+)")
 def variables(publisher: Publisher) -> dict[str, str]:
     """Return the playbooks' variables."""
     return {
-        "name_server": str(publisher.stage.bind),
-        "update_server": str(publisher.stage.front),
+        "name_server": str(publisher.dns_server.bind),
+        "update_server": str(publisher.dns_server.front),
         "vault_tsig_secret": KEY.secret,
         "vault_other_secret": OTHER.secret,
         "nobody": f"127.0.0.1:{free_port()}",
@@ -82,8 +82,8 @@ def test_both_ways_give_the_same(parity: parity_runs.ParityProject, publisher: P
         assert not results[again]["changed"]
     assert results["Predict the withdrawal"]["changes"] == results["Withdraw"]["changes"]
     # Each run sends two updates, and leaves no records behind.
-    assert publisher.stage.gate.updates == 4
-    assert not any(publisher.stage.held().values())
+    assert publisher.dns_server.gate.updates == 4
+    assert not any(publisher.dns_server.held().values())
 
 
 @pytest.fixture
@@ -91,12 +91,12 @@ def canary(
     publisher: Publisher, service: RunningService, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[secrets_project.SecretsProject]:
     """Provide a project for playbooks that must not reveal their secrets."""
-    stage = secrets_project.SecretsProject(tmp_path_factory.mktemp("stage"), service, service)
+    project = secrets_project.SecretsProject(tmp_path_factory.mktemp("project"), service, service)
     publisher.tenant.create("other.example")
     with fake_nameserver({("*", "*"): silent}) as mute:
         for name, value in {**variables(publisher), "silent_server": str(mute)}.items():
-            stage.give(name, value)
-        yield stage
+            project.give(name, value)
+        yield project
 
 
 @pytest.mark.parametrize("settings", [{}, OFF], ids=["in process", "as modules"])

@@ -235,7 +235,7 @@ RESOLVED = behaviors.answer(MX, aa=False)
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Resolvers]:
+def dns_client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Resolvers]:
     """Run an authoritative server and a resolver."""
     reverse = {REVERSE: f"1 PTR ns1.{ZONE}."}
     zones: dict[str, bind.Zone | str] = {**reverse, "test": TOP, ZONE: TEXT, f"deep.{ZONE}": ""}
@@ -251,7 +251,7 @@ def resolvers(*servers: bind.BindServer | FakeNameserver, timeout: float = 5.0) 
     return Resolvers([Server("", server.address, server.port) for server in servers], timeout)
 
 
-def test_look_ups(world: Resolvers) -> None:
+def test_look_ups(dns_client: Resolvers) -> None:
     """Look-ups return texts, hosts, addresses and names, even behind an alias."""
     texts = ("one text", "two")
     expected = {
@@ -265,7 +265,7 @@ def test_look_ups(world: Resolvers) -> None:
         (f"a..b.{ZONE}", "TXT"): (),
     }
     for (name, kind), lookup in expected.items():
-        found = world.confirmed_texts(name, kind)
+        found = dns_client.confirmed_texts(name, kind)
         assert found is not None
         assert tuple(sorted(found)) == lookup
 
@@ -317,21 +317,21 @@ def test_a_resolver_that_fails_is_asked_last() -> None:
     assert none.first_answer("example.com", "MX").detail == "no resolver is known"
 
 
-def test_the_servers_of_a_name(world: Resolvers) -> None:
+def test_the_servers_of_a_name(dns_client: Resolvers) -> None:
     """Each reachable address of the name servers of the closest zone is found once."""
     for name in (ZONE, f"selector._domainkey.{ZONE}", f"www.{ZONE}"):
-        zone, servers = servers_of(name, world)
+        zone, servers = servers_of(name, dns_client)
         assert (zone, sorted(servers)) == (ZONE, sorted(SERVERS))
     deep = f"deep.{ZONE}"
     expected = deep, (Server(f"ns1.{deep}", "127.0.0.1"),)
-    assert servers_of(f"x._domainkey.{deep}", world) == expected
+    assert servers_of(f"x._domainkey.{deep}", dns_client) == expected
     # A company's internal zone may have a name of only one label.
-    assert servers_of("there.test", world)[0] == "test"
+    assert servers_of("there.test", dns_client)[0] == "test"
     with pytest.raises(NameServerError, match="option nameservers"):
-        servers_of("selector._domainkey.free.test", world)
+        servers_of("selector._domainkey.free.test", dns_client)
 
 
-def test_servers_given_as_options(world: Resolvers) -> None:
+def test_servers_given_as_options(dns_client: Resolvers) -> None:
     """Servers given as options keep their ports, and a host without addresses is reported."""
     given = [
         Server("", "192.0.2.7", 5353),
@@ -340,7 +340,7 @@ def test_servers_given_as_options(world: Resolvers) -> None:
         Server(f"alias.{ZONE}", ""),
         Server("", "fe80::1"),
     ]
-    assert sorted(addresses(given, world)) == [
+    assert sorted(addresses(given, dns_client)) == [
         Server("", "192.0.2.7", 5353),
         Server("", "fe80::1"),
         Server(f"alias.{ZONE}", "127.0.0.1"),
@@ -349,7 +349,7 @@ def test_servers_given_as_options(world: Resolvers) -> None:
         Server(f"ns2.{ZONE}", "127.0.0.2", 5353),
         Server(f"ns2.{ZONE}", "fe80::2", 5353),
     ]
-    (server,) = addresses([Server(f"nobody.{ZONE}", "", 5353)], world)
+    (server,) = addresses([Server(f"nobody.{ZONE}", "", 5353)], dns_client)
     assert str(server) == f"nobody.{ZONE}:5353"
     assert query(server, ZONE, "MX", timeout=5).kind == "unfound"
 

@@ -40,7 +40,7 @@ GOING = {**LEAVING, "mail_delete_mailbox": "true", "mail_take_over_address": Tru
 
 
 @pytest.fixture
-def office(tenant: RecordedTenant) -> RecordedTenant:
+def company(tenant: RecordedTenant) -> RecordedTenant:
     """Provide a tenant with a mailbox that has aliases and belongs to forwarders."""
     tenant.create(DOMAIN, BOB, CAT)
     tenant.create(ANN, emails=[ANN, HI, HO])
@@ -60,18 +60,18 @@ def assert_handed_over(there: dict[str, Shape]) -> None:
 
 
 def test_onboarding(
-    runner: PlaybookRunner, office: RecordedTenant, service: RunningService
+    runner: PlaybookRunner, company: RecordedTenant, service: RunningService
 ) -> None:
     """A new mailbox gets its password, aliases and memberships. Check mode writes nothing."""
     runner.save("passwords.yml", {"DAN@bücher.example": PASSWORD})
     given = {**NEW, "mail_passwords_file": "passwords.yml"}
-    with office.recorder.forbidding_writes():
+    with company.recorder.forbidding_writes():
         done = runner.play("onboard_mailbox", "--check", "--diff", **given)
     assert (done.status, done.recap.changed) == (0, 2), done.output
     done = runner.play("onboard_mailbox", "-vvvv", "--diff", **given)
     assert (done.status, done.recap.changed) == (0, 2), done.output
     assert "canary-HOTEL" not in done.output
-    there = office.listing()
+    there = company.listing()
     assert there[DAN]["emails"] == {DAN, f"new@{DOMAIN}", f"newer@{DOMAIN}"}
     assert there[TEAM]["members"] == {ANN, "x@far.example", DAN}
     assert there[BOTH]["members"] == {ANN, BOB, DAN}
@@ -80,11 +80,11 @@ def test_onboarding(
 
 @pytest.mark.full
 def test_onboarding_again_keeps_the_password(
-    runner: PlaybookRunner, office: RecordedTenant, service: RunningService
+    runner: PlaybookRunner, company: RecordedTenant, service: RunningService
 ) -> None:
     """A second run completes a failed run without changing the password."""
     given = {**NEW, "vault_mail_passwords": {DAN: "of the map"}, "vault_mail_password": "12345678"}
-    office.recorder.spoil(NOT_TODAY, part="PATCH /api/principal/team")
+    company.recorder.spoil(NOT_TODAY, part="PATCH /api/principal/team")
     done = runner.play("onboard_mailbox", **given)
     assert (done.status, done.recap.changed) == (2, 1), done.output
     assert "status 422" in output_text(done)
@@ -94,7 +94,7 @@ def test_onboarding_again_keeps_the_password(
     assert (done.status, done.recap.changed) == (0, 1), done.output
     assert "password was kept" in output_text(done)
     assert opens(service, DAN, "12345678")
-    assert DAN in office.listing()[TEAM]["members"]
+    assert DAN in company.listing()[TEAM]["members"]
 
 
 @pytest.mark.full
@@ -123,7 +123,11 @@ def test_onboarding_again_keeps_the_password(
     ],
 )
 def test_wrong_answers_change_nothing(
-    playbook: str, given: dict[str, Any], named: str, runner: PlaybookRunner, office: RecordedTenant
+    playbook: str,
+    given: dict[str, Any],
+    named: str,
+    runner: PlaybookRunner,
+    company: RecordedTenant,
 ) -> None:
     """An invalid answer is reported with its variable or object before anything is written."""
     (runner.folder / "empty.yml").touch()
@@ -131,7 +135,7 @@ def test_wrong_answers_change_nothing(
     names = {"onboard": "onboard_mailbox", "offboard": "offboard_mailbox"}
     valid = {"onboard": {**NEW, "vault_mail_password": STRAY}, "offboard": LEAVING}
     variables = valid.get(playbook, {"vault_mail_passwords": {ANN: STRAY}})
-    with office.recorder.forbidding_writes():
+    with company.recorder.forbidding_writes():
         done = runner.play(names.get(playbook, "rotate_passwords"), **{**variables, **given})
     assert done.status == 2, done.output
     assert named in output_text(done)
@@ -139,32 +143,32 @@ def test_wrong_answers_change_nothing(
 
 
 def test_offboarding(
-    runner: PlaybookRunner, office: RecordedTenant, service: RunningService
+    runner: PlaybookRunner, company: RecordedTenant, service: RunningService
 ) -> None:
     """Offboarding sets a random password and transfers aliases and memberships to a colleague."""
-    with office.recorder.forbidding_writes():
+    with company.recorder.forbidding_writes():
         done = runner.play("offboard_mailbox", "--check", "--diff", **LEAVING)
     assert (done.status, done.recap.changed) == (0, 3), done.output
     done = runner.play("offboard_mailbox", "--diff", **LEAVING)
     assert (done.status, done.recap.changed) == (0, 3), done.output
-    there = office.listing()
+    there = company.listing()
     assert_handed_over(there)
     assert there[ANN]["emails"] == {ANN}
     assert not opens(service, ANN, OLD)
 
 
 @pytest.mark.full
-def test_offboarding_with_deletion(runner: PlaybookRunner, office: RecordedTenant) -> None:
+def test_offboarding_with_deletion(runner: PlaybookRunner, company: RecordedTenant) -> None:
     """Offboarding with deletion also transfers the primary address to the colleague."""
     assert runner.play("offboard_mailbox", **LEAVING).status == 0
     done = runner.play("offboard_mailbox", **LEAVING)
     assert (done.status, done.recap.changed) == (0, 1), done.output
-    with office.recorder.forbidding_writes():
+    with company.recorder.forbidding_writes():
         done = runner.play("offboard_mailbox", "--check", **GOING)
     assert (done.status, done.recap.changed) == (0, 2), done.output
     done = runner.play("offboard_mailbox", **GOING)
     assert (done.status, done.recap.changed) == (0, 2), done.output
-    there = office.listing()
+    there = company.listing()
     assert_handed_over(there)
     assert ANN not in there
     assert there[BOB]["emails"] == {BOB, HI, HO, ANN}
@@ -174,7 +178,7 @@ def test_offboarding_with_deletion(runner: PlaybookRunner, office: RecordedTenan
 
 @pytest.mark.full
 def test_offboarding_continues_after_failures(
-    runner: PlaybookRunner, office: RecordedTenant, service: RunningService
+    runner: PlaybookRunner, company: RecordedTenant, service: RunningService
 ) -> None:
     """A failed offboarding reports what it has changed, and the next run continues from there."""
     sent: list[str] = []
@@ -183,7 +187,7 @@ def test_offboarding_continues_after_failures(
         sent.extend(request.json["secrets"])
         return NOT_TODAY
 
-    office.recorder.spoil(refuse_password, part="PATCH /api/principal/ann")
+    company.recorder.spoil(refuse_password, part="PATCH /api/principal/ann")
     done = runner.play("offboard_mailbox", "-vvvv", "--diff", **GOING)
     assert done.status == 2, done.output
     assert "has its old password" in output_text(done)
@@ -191,70 +195,70 @@ def test_offboarding_continues_after_failures(
     (runner.folder / "output").write_text(done.output)
     assert leaks(sent, [runner.folder]) == []
     # The second alias is removed from its mailbox, refused by the colleague's, and then restored.
-    office.recorder.spoil(NOT_TODAY, part="PATCH /api/principal/bob", skip=1)
+    company.recorder.spoil(NOT_TODAY, part="PATCH /api/principal/bob", skip=1)
     done = runner.play("offboard_mailbox", **GOING)
     assert "has a new password" in output_text(done)
     assert f"not for certain: {HO}." in output_text(done)
-    assert office.listing()[ANN]["emails"] == {ANN, HO}
+    assert company.listing()[ANN]["emails"] == {ANN, HO}
     assert not opens(service, ANN, OLD)
-    office.recorder.spoil(NOT_TODAY, part="PATCH /api/principal/solo")
+    company.recorder.spoil(NOT_TODAY, part="PATCH /api/principal/solo")
     assert f"for certain: {SOLO}." in output_text(runner.play("offboard_mailbox", **GOING))
-    office.recorder.spoil(NOT_TODAY, part="DELETE")
+    company.recorder.spoil(NOT_TODAY, part="DELETE")
     done = runner.play("offboard_mailbox", **GOING)
     assert f"Forwarders that were changed: {SOLO}." in output_text(done)
-    office.recorder.spoil(NOT_TODAY, part="PATCH /api/principal/bob")
+    company.recorder.spoil(NOT_TODAY, part="PATCH /api/principal/bob")
     assert "The mailbox is deleted." in output_text(runner.play("offboard_mailbox", **GOING))
-    assert_handed_over(office.listing())
+    assert_handed_over(company.listing())
 
 
 @pytest.mark.full
-def test_unknown_outcomes_of_offboarding(runner: PlaybookRunner, office: RecordedTenant) -> None:
+def test_unknown_outcomes_of_offboarding(runner: PlaybookRunner, company: RecordedTenant) -> None:
     """If the response to a write is lost, the message reports that the outcome is unknown."""
-    office.recorder.spoil(problem(500), part="PATCH /api/principal/ann", after=True)
+    company.recorder.spoil(problem(500), part="PATCH /api/principal/ann", after=True)
     done = runner.play("offboard_mailbox", **GOING)
     assert done.status == 2, done.output
     assert "perhaps a new password" in output_text(done)
 
     def answer_nothing_more(_request: Request) -> Reply:
-        office.recorder.spoil(problem(500), part="GET /api/principal/ann", times=100)
+        company.recorder.spoil(problem(500), part="GET /api/principal/ann", times=100)
         return problem(500)
 
-    office.recorder.spoil(answer_nothing_more, part="DELETE", after=True)
+    company.recorder.spoil(answer_nothing_more, part="DELETE", after=True)
     done = runner.play("offboard_mailbox", **GOING)
     assert "not certain" in output_text(done)
-    assert ANN not in office.listing()
+    assert ANN not in company.listing()
 
 
 @pytest.mark.full
 def test_offboarding_keeps_concurrent_changes(
-    runner: PlaybookRunner, office: RecordedTenant, service: RunningService
+    runner: PlaybookRunner, company: RecordedTenant, service: RunningService
 ) -> None:
     """Offboarding keeps a member and an alias that another client adds concurrently."""
     late, new = f"late@{DOMAIN}", "new@far.example"
-    other = Api(service.url, office.token)
+    other = Api(service.url, company.token)
 
     def write(_request: Request) -> None:
         members = [ANN, "x@far.example", new]
         other.call("PATCH", f"/api/principal/{TEAM}", {"members": members})
         other.call("PATCH", f"/api/principal/{ANN}", {"emails": [ANN, HI, HO, late]})
 
-    office.recorder.spoil(write, part="PATCH /api/principal/ann", after=True)
+    company.recorder.spoil(write, part="PATCH /api/principal/ann", after=True)
     done = runner.play("offboard_mailbox", **GOING)
     assert done.status == 0, done.output
-    there = office.listing()
+    there = company.listing()
     assert there[TEAM]["members"] == {"x@far.example", new}
     assert ANN not in there
     assert there[BOB]["emails"] == {BOB, HI, HO, ANN, late}
 
 
-def test_rotation(runner: PlaybookRunner, office: RecordedTenant, service: RunningService) -> None:
+def test_rotation(runner: PlaybookRunner, company: RecordedTenant, service: RunningService) -> None:
     """Mailboxes in an encrypted file get new passwords, which no output shows, even at -vvvv."""
     (runner.folder / "key").write_text("the key of the vault")
     runner.save("passwords.yml", {"Ann@Bücher.example": PASSWORD, BOB: MORE})
     runner.encrypt("passwords.yml", "key")
     given = {"mail_passwords_file": "passwords.yml"}
     options = ("--vault-password-file", "key", "-vvvv", "--diff")
-    with office.recorder.forbidding_writes():
+    with company.recorder.forbidding_writes():
         done = runner.play("rotate_passwords", "--check", *options, **given)
     assert (done.status, done.recap.changed) == (0, 1), done.output
     done = runner.play("rotate_passwords", *options, **given)
@@ -269,11 +273,11 @@ def test_rotation(runner: PlaybookRunner, office: RecordedTenant, service: Runni
 
 @pytest.mark.full
 def test_rotation_in_part(
-    runner: PlaybookRunner, office: RecordedTenant, service: RunningService
+    runner: PlaybookRunner, company: RecordedTenant, service: RunningService
 ) -> None:
     """If some passwords can't be set, the message lists the mailboxes with a new password."""
     refusal = problem(422, f"It may not be {STRAY}.")
-    office.recorder.spoil(refusal, part="PATCH /api/principal/bob")
+    company.recorder.spoil(refusal, part="PATCH /api/principal/bob")
     given: dict[str, Any] = {"vault_mail_passwords": {ANN: STRAY, BOB: STRAY, CAT: STRAY}}
     done = runner.play("rotate_passwords", "-vvvv", "--diff", **given)
     assert done.status == 2, done.output
@@ -285,6 +289,6 @@ def test_rotation_in_part(
     changed = [runner.play("rotate_passwords", **chosen).recap.changed for _ in range(2)]
     assert changed == [1, 1]
     # Ansible masks a one-letter password even within names, so the message can't list names.
-    office.recorder.spoil(refusal, part="PATCH /api/principal/bob")
+    company.recorder.spoil(refusal, part="PATCH /api/principal/bob")
     done = runner.play("rotate_passwords", vault_mail_passwords={ANN: "n", BOB: STRAY})
     assert "it is not known which ones" in output_text(done)

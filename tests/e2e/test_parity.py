@@ -92,7 +92,7 @@ def encrypted(text: str, folder: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def stage(
+def project(
     tenant: RecordedTenant, bulk: RunningService, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ParityProject]:
     """Provide a project with everything that the playbooks require."""
@@ -123,11 +123,11 @@ def stage(
 
 
 @pytest.fixture(scope="module")
-def both(stage: ParityProject, tmp_path_factory: pytest.TempPathFactory) -> Both:
+def both(project: ParityProject, tmp_path_factory: pytest.TempPathFactory) -> Both:
     """Run the playbook in Ansible's worker and as modules."""
     vault = tmp_path_factory.getbasetemp() / "vault"
     vault.write_text("key to the vault", "utf-8")
-    return stage.both(PLAYBOOKS / "parity.yml", "--vault-password-file", str(vault))
+    return project.both(PLAYBOOKS / "parity.yml", "--vault-password-file", str(vault))
 
 
 @pytest.mark.full
@@ -153,9 +153,9 @@ def test_results_are_the_same(both: Both) -> None:
 
 
 @pytest.fixture(scope="module")
-def as_modules(stage: ParityProject) -> Both:
+def as_modules(project: ParityProject) -> Both:
     """Run a playbook whose tasks need a module process."""
-    return stage.both(PLAYBOOKS / "parity_modules.yml")
+    return project.both(PLAYBOOKS / "parity_modules.yml")
 
 
 @pytest.mark.full
@@ -185,9 +185,9 @@ def test_a_module_process_where_one_is_needed(task: str, reason: str, as_modules
 
 
 @pytest.mark.full
-def test_a_task_that_runs_out_of_time(stage: ParityProject, bulk: RunningService) -> None:
+def test_a_task_that_runs_out_of_time(project: ParityProject, bulk: RunningService) -> None:
     """A task that exceeds its timeout is stopped, and the next task gets a new connection."""
-    here, modules = stage.both(PLAYBOOKS / "parity_cut_short.yml")
+    here, modules = project.both(PLAYBOOKS / "parity_cut_short.yml")
     assert all(route.startswith("in process ") for them in here.routes.values() for route in them)
     for task in tasks_of("parity_cut_short.yml"):
         # The exact point at which the task was stopped differs between runs.
@@ -204,11 +204,11 @@ def test_a_task_that_runs_out_of_time(stage: ParityProject, bulk: RunningService
 
 
 @pytest.mark.full
-def test_without_httpx(stage: ParityProject, tmp_path: Path) -> None:
+def test_without_httpx(project: ParityProject, tmp_path: Path) -> None:
     """If Ansible's own Python lacks httpx, the module fails with Ansible's usual message."""
     (tmp_path / "httpx.py").write_text("raise ImportError('not here')", "utf-8")
     access = {"POSTROOM_API_URL": "http://127.0.0.1:9", "POSTROOM_API_TOKEN": "of-no-use"}
-    way = stage.run(PLAYBOOKS / "environment.yml", PYTHONPATH=str(tmp_path), **access)
+    way = project.run(PLAYBOOKS / "environment.yml", PYTHONPATH=str(tmp_path), **access)
     assert way.routes == {
         "Register a domain": [f"as a module: httpx is missing in {sys.executable}"]
     }

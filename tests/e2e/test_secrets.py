@@ -44,10 +44,10 @@ MISTAKES = [
 
 
 @pytest.fixture
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecretsProject]:
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecretsProject]:
     """Run two services: one that often fails, and one that the playbook kills."""
     # The directory has a short path, because Ansible creates Unix sockets in it.
-    folder = tmp_path_factory.mktemp("stage")
+    folder = tmp_path_factory.mktemp("project")
     definition = folder / "tenant.yml"
     definition.write_text(yaml.safe_dump(DEFINITION), "utf-8")
     mistaken = []
@@ -58,11 +58,11 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecretsProject]:
         running_service(folder / "faulty", faults=FAULTS) as faulty,
         running_service(folder / "doomed", faults="latency=900ms") as doomed,
     ):
-        stage = SecretsProject(folder, faulty, doomed)
-        stage.give("stray", STRAY)
-        stage.give("definition", str(definition))
-        stage.give("mistaken", list(map(str, mistaken)))
-        yield stage
+        project = SecretsProject(folder, faulty, doomed)
+        project.give("stray", STRAY)
+        project.give("definition", str(definition))
+        project.give("mistaken", list(map(str, mistaken)))
+        yield project
 
 
 @pytest.mark.parametrize(
@@ -74,23 +74,23 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecretsProject]:
         pytest.param("tenant_canary.yml", "0", marks=pytest.mark.full),
     ],
 )
-def test_no_secret_shows(playbook: str, in_process: str, stage: SecretsProject) -> None:
+def test_no_secret_shows(playbook: str, in_process: str, project: SecretsProject) -> None:
     """No secret is exposed after tasks fail in many ways at -vvvv and a service is killed."""
-    played = stage.play(playbook, POSTROOM_IN_PROCESS=in_process)
+    played = project.play(playbook, POSTROOM_IN_PROCESS=in_process)
     assert (played.status, played.recap.failed) == (0, 0), played.output
     way = " runs in process " if in_process == "1" else " POSTROOM_IN_PROCESS is off"
     assert way in played.output
-    places = [stage.run_folder, *(service.log_path for service in stage.services)]
-    for service in stage.services:
+    places = [project.run_folder, *(service.log_path for service in project.services)]
+    for service in project.services:
         places += Path(service.database).parent.glob("*.sqlite3*")
-    assert leaks([*stage.secrets, STRAY], places) == []
+    assert leaks([*project.secrets, STRAY], places) == []
 
 
 @pytest.mark.full
-def test_a_leak_would_be_found(stage: SecretsProject) -> None:
+def test_a_leak_would_be_found(project: SecretsProject) -> None:
     """As a control, secrets that a playbook prints are found in the output, events and log."""
-    stage.play("leak.yml")
-    for place in (stage.output, stage.events, stage.log):
+    project.play("leak.yml")
+    for place in (project.output, project.events, project.log):
         assert leaks(PASSWORDS["bob@one.example"], [place]), place
     # A loop label hides an item only on the screen.
-    assert leaks(PASSWORDS["ann@one.example"], [stage.events])
+    assert leaks(PASSWORDS["ann@one.example"], [project.events])

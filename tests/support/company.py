@@ -130,7 +130,7 @@ def password_in(view: View) -> str:
 
 
 @contextmanager
-def company(
+def open_company(
     directory: Path, *, clock: Clock = now, mail_options: Sequence[str] = ()
 ) -> Iterator[Company]:
     """Run a company, with its files in a directory.

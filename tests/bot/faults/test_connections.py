@@ -20,8 +20,8 @@ from ansible_collections.postroom.email.tests.fakes.nameserver.server import ser
 from ansible_collections.postroom.email.tests.support.bot import RunningBot, running_bot
 from ansible_collections.postroom.email.tests.support.company import (
     Company,
-    company,
     fresh_address,
+    open_company,
 )
 from ansible_collections.postroom.email.tests.support.postgresql import fresh_database
 
@@ -61,7 +61,7 @@ class _Relayed(socketserver.BaseRequestHandler):
 class Line(NamedTuple):
     """A bot in Socket Mode whose connections pass through a relay."""
 
-    here: Company
+    company: Company
     bot: RunningBot
     relay: Relay
 
@@ -70,32 +70,32 @@ class Line(NamedTuple):
 def line(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Line]:
     """Run a bot whose connections pass through a relay."""
     place = tmp_path_factory.mktemp("line")
-    with company(place / "company") as here:
-        world = here.slack.world
-        address = urlsplit(world.socket_address)
+    with open_company(place / "company") as company:
+        workspace = company.slack.state
+        address = urlsplit(workspace.socket_address)
         relay = Relay((str(address.hostname), address.port or 0))
         with serving(relay):
-            world.socket_address = f"ws://127.0.0.1:{relay.server_address[1]}"
-            with running_bot(place / "bot", here.slack, here.mail, here.policy) as bot:
-                yield Line(here, bot, relay)
+            workspace.socket_address = f"ws://127.0.0.1:{relay.server_address[1]}"
+            with running_bot(place / "bot", company.slack, company.mail, company.policy) as bot:
+                yield Line(company, bot, relay)
                 assert bot.command("audit", "verify").returncode == 0
 
 
 def test_a_connection_that_falls_silent_is_replaced(line: Line) -> None:
     """A connection that goes silent is replaced, and each pending event still arrives once."""
     line.relay.silences += 1
-    assert line.here.alice.command("/email alias add silent@example.com").ok
-    line.here.card_of(line.here.alice, "silent@")
-    cards = line.here.slack.messages(line.here.approvals)
+    assert line.company.alice.command("/email alias add silent@example.com").ok
+    line.company.card_of(line.company.alice, "silent@")
+    cards = line.company.slack.messages(line.company.approvals)
     assert ["silent@" in one.text for one in cards].count(True) == 1
     assert line.bot.readiness()[0] == 200
 
 
 def test_a_connection_that_can_not_be_made_is_tried_again_with_pauses(line: Line) -> None:
     """The bot retries a failed connection with pauses, and is not ready while disconnected."""
-    line.here.slack.sockets.refresh()
-    line.here.slack.wait_for_connection()
-    slack = line.here.slack
+    line.company.slack.sockets.refresh()
+    line.company.slack.wait_for_connection()
+    slack = line.company.slack
     before = slack.log().count("apps.connections.open")
     slack.faults.rate_limit("apps.connections.open", retry_after=1)
     slack.faults.fail("apps.connections.open")
@@ -106,7 +106,7 @@ def test_a_connection_that_can_not_be_made_is_tried_again_with_pauses(line: Line
     slack.wait_for_connection()
     slack.wait_for(lambda: line.bot.readiness()[0] == 200)
     assert slack.log().count("apps.connections.open") - before <= 10
-    assert line.here.alice.command("/email help").ok
+    assert line.company.alice.command("/email help").ok
 
 
 #: The maximum number of log lines during an outage of a few seconds, in which five threads look for
@@ -130,14 +130,19 @@ def test_the_bot_outlives_its_database(postgresql_url: str, tmp_path: Path) -> N
     """During a database outage, users get an error and the bot is not ready. Then it recovers."""
     # A request that was being processed when the database went down resumes when its lease expires.
     options = {"auto_migrate": True, "lease": 4, "timeout": 3}
-    with company(tmp_path / "company") as here, fresh_database(postgresql_url) as database:
-        slack, alice = here.slack, here.alice
+    with open_company(tmp_path / "company") as company, fresh_database(postgresql_url) as database:
+        slack, alice = company.slack, company.alice
         with running_bot(
-            tmp_path / "bot", slack, here.mail, here.policy, database=database, settings=options
+            tmp_path / "bot",
+            slack,
+            company.mail,
+            company.policy,
+            database=database,
+            settings=options,
         ) as bot:
             before, during, after = (fresh_address() for _ in range(3))
             assert alice.command(f"/email alias add {before}").ok
-            card = here.card_of(alice, before)
+            card = company.card_of(alice, before)
             with down(postgresql_url, database):
                 slack.wait_for(lambda: bot.readiness()[0] == 503)
                 assert "database" in bot.readiness()[1]
@@ -146,11 +151,11 @@ def test_the_bot_outlives_its_database(postgresql_url: str, tmp_path: Path) -> N
                 assert "Try again" in str(said.body)
                 lines = len(bot.log().splitlines())
             slack.wait_for(lambda: bot.readiness()[0] == 200)
-            here.bob.press(card, "request_approve")
-            slack.wait_for(lambda: before in here.aliases())
+            company.bob.press(card, "request_approve")
+            slack.wait_for(lambda: before in company.aliases())
             assert alice.command(f"/email alias add {after}").ok
-            here.card_of(alice, after)
-            assert not [one for one in slack.messages(here.approvals) if during in one.text]
+            company.card_of(alice, after)
+            assert not [one for one in slack.messages(company.approvals) if during in one.text]
             assert lines < MAX_LINES
             assert bot.command("audit", "verify").returncode == 0
             assert bot.stop() == 0

@@ -54,16 +54,16 @@ MORE_CALLS = 15
 class Lives:
     """The bot's worker, with a Slack workspace and a mail service that can both be made to fail."""
 
-    office: Harness
+    harness: Harness
     spoiler: Recorder
     _numbers: itertools.count[int] = field(default_factory=itertools.count)
 
     def start_anew(self) -> None:
         """Empty the bot's caches, as a restart does."""
-        deps, slack = self.office.deps, self.office.slack
+        deps, slack = self.harness.deps, self.harness.slack
         slack_api = SlackApi(web_client(slack.bot_token, base_url=slack.base_url))
         people = People(slack_api, deps.database, deps.clock, deps.policy, deps.workspace)
-        self.office.deps = self.office.with_(slack_api=slack_api, people=people)
+        self.harness.deps = self.harness.with_(slack_api=slack_api, people=people)
 
     def alias(self) -> Request:
         """Request an alias for another user's mailbox, and have it approved and added."""
@@ -73,38 +73,38 @@ class Lives:
 
     def pending_alias(self) -> Request:
         """Request an alias for another user's mailbox, and wait for the request's card."""
-        self.office.clock.advance(days=1)
+        self.harness.clock.advance(days=1)
         change = Change(
             Action.ALIAS_ADD, f"project-{next(self._numbers)}@example.com", mailbox=ERIN
         )
-        return self.settled(self.office.submit(change=change))
+        return self.settled(self.harness.submit(change=change))
 
     def vote(self, who: str, request: Request) -> None:
         """Approve a request as the given user, on the request's latest card."""
-        self.office.vote(who, self.office.now(request))
-        self.office.clock.advance(seconds=1)
+        self.harness.vote(who, self.harness.now(request))
+        self.harness.clock.advance(seconds=1)
 
     def settled(self, request: Request) -> Request:
         """Advance the clock until nothing is due for an hour."""
         for _ in range(MAX_STEPS):
-            self.office.work()
-            now = self.office.now(request)
-            if now.due_at is None or now.due_at > self.office.clock() + LONG:
+            self.harness.work()
+            now = self.harness.now(request)
+            if now.due_at is None or now.due_at > self.harness.clock() + LONG:
                 return now
-            self.office.clock.now = max(now.due_at, self.office.clock())
+            self.harness.clock.now = max(now.due_at, self.harness.clock())
         raise AssertionError(f"{request.id} did not settle")
 
     def check_alias(self, request: Request, notices: tuple[int, ...] = (1,)) -> None:
         """Check that an alias was added once, and that nobody got too many notices."""
-        office = self.office
+        harness = self.harness
         assert request.state is State.DONE, request
-        assert office.events(request).count("request.done") == 1
-        assert request.change.target in office.addresses(ERIN)
-        (card,) = [one for one in office.cards() if request.card and one.ts == request.card.ts]
+        assert harness.events(request).count("request.done") == 1
+        assert request.change.target in harness.addresses(ERIN)
+        (card,) = [one for one in harness.cards() if request.card and one.ts == request.card.ts]
         assert "Done" in card.text
-        assert sum("Done" in one and request.id in one for one in office.told("alice")) in notices
-        assert sum(request.id in one for one in office.told("erin")) in notices
-        entries = office.deps.database.read(ledger.entries)
+        assert sum("Done" in one and request.id in one for one in harness.told("alice")) in notices
+        assert sum(request.id in one for one in harness.told("erin")) in notices
+        entries = harness.deps.database.read(ledger.entries)
         assert len({one.request_id for one in entries}) == len(entries)
 
 
@@ -131,10 +131,10 @@ def lives(
         recording(service.url) as spoiler,
     ):
         mail = MailApi(spoiler.url, SecretStr(service.token), verify_delay=0.0, timeout=patience)
-        office = open_harness(slack, api, mail, database, clock, tmp_path)
+        harness = open_harness(slack, api, mail, database, clock, tmp_path)
         limits = {"open_requests": 10, "requests_per_day": 10_000, "aliases_per_mailbox": 10_000}
-        office.set_policy(limits=limits)
-        yield Lives(office, spoiler)
+        harness.set_policy(limits=limits)
+        yield Lives(harness, spoiler)
         mail.close()
         assert slack.problems == []
 
@@ -151,16 +151,16 @@ SLACK_WAYS: tuple[Callable[[Faults, int], None], ...] = (
 @pytest.mark.parametrize("patience", [60.0])
 def test_an_alias_is_added_once_whichever_call_of_slack_fails(lives: Lives) -> None:
     """An alias is added exactly once, whichever call to Slack fails."""
-    slack = lives.office.slack
+    slack = lives.harness.slack
     lives.start_anew()
     lives.check_alias(lives.alias())
-    usual = len(slack.world.calls)
+    usual = len(slack.state.calls)
     for skip in itertools.count():
-        before, way = len(slack.world.calls), SLACK_WAYS[skip % len(SLACK_WAYS)]
+        before, way = len(slack.state.calls), SLACK_WAYS[skip % len(SLACK_WAYS)]
         lives.start_anew()
         way(slack.faults, skip)
         lives.check_alias(lives.alias(), (1, 2) if way is SLACK_WAYS[-1] else (1,))
-        assert len(slack.world.calls) <= before + usual + MORE_CALLS, f"after {skip} calls"
+        assert len(slack.state.calls) <= before + usual + MORE_CALLS, f"after {skip} calls"
         if not slack.faults.are_used_up:
             assert skip >= usual
             break
@@ -191,18 +191,18 @@ def test_an_alias_is_added_once_whichever_request_fails(
 
 def test_an_outage_is_waited_for(lives: Lives) -> None:
     """During an outage, an approved change is retried and the requester sees the reason."""
-    office, spoiler = lives.office, lives.spoiler
+    harness, spoiler = lives.harness, lives.spoiler
     request = lives.pending_alias()
     spoiler.spoil(problem(503), part="PATCH", times=10_000)
     lives.vote("bob", request)
-    office.work()
+    harness.work()
     for text in (_direct(lives, request)[-1], _status(lives, request)):
         assert "Approved." in text
         assert NO_ANSWER in text
     for tries in (2, 3, 4):
-        office.pass_time(minutes=5)
-        assert office.now(request).state is State.APPROVED
-        assert office.now(request).attempts == tries
+        harness.pass_time(minutes=5)
+        assert harness.now(request).state is State.APPROVED
+        assert harness.now(request).attempts == tries
     spoiler.heal()
     lives.check_alias(lives.settled(request))
     assert NO_ANSWER not in _status(lives, request)
@@ -210,21 +210,21 @@ def test_an_outage_is_waited_for(lives: Lives) -> None:
 
 def test_an_outage_at_the_beginning_is_reported_once(lives: Lives) -> None:
     """A short outage appears only in the status. A longer outage is reported in one message."""
-    office = lives.office
+    harness = lives.harness
     request = _refused(lives, 503)
     assert _direct(lives, request) == []
     assert NO_ANSWER in _status(lives, request)
     for _ in range(4):
-        office.pass_time(minutes=20)
-    assert office.now(request).state is State.NEW
+        harness.pass_time(minutes=20)
+    assert harness.now(request).state is State.NEW
     (told,) = _direct(lives, request)
     for text in (told, _status(lives, request)):
         assert NO_ANSWER in text
-    assert office.events(request) == ["request.new"]
+    assert harness.events(request) == ["request.new"]
     lives.spoiler.heal()
     assert lives.settled(request).state is State.PENDING
     assert NO_ANSWER not in _status(lives, request)
-    assert office.now(request).blocked is None
+    assert harness.now(request).blocked is None
 
 
 def test_a_refused_token_is_reported_at_once(lives: Lives) -> None:
@@ -239,14 +239,14 @@ def test_a_refused_token_is_reported_at_once(lives: Lives) -> None:
 def _refused(lives: Lives, status: int) -> Request:
     """Submit a request while the mail service returns an error."""
     lives.spoiler.spoil(problem(status), times=10_000)
-    return lives.office.ask(change=Change(Action.ALIAS_ADD, "new@example.com", mailbox=ERIN))
+    return lives.harness.ask(change=Change(Action.ALIAS_ADD, "new@example.com", mailbox=ERIN))
 
 
 def _status(lives: Lives, request: Request) -> str:
     """Return the output of the `status` command."""
-    office = lives.office
-    return messages.request_list(office.lookups.status(request.requester, request.id)).text
+    harness = lives.harness
+    return messages.request_list(harness.lookups.status(request.requester, request.id)).text
 
 
 def _direct(lives: Lives, request: Request) -> list[str]:
-    return [text for text in lives.office.told("alice") if request.id in text]
+    return [text for text in lives.harness.told("alice") if request.id in text]

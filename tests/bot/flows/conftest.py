@@ -73,7 +73,7 @@ def bots(
         found = end.enter_context(deployed(there, place, plan, database))
         yield found
         # A card may appear in Slack shortly before the bot stores its timestamp.
-        there.here.slack.wait_for(found.has_one_card_each)
+        there.company.slack.wait_for(found.has_one_card_each)
         found.read(audit.verify)
         said = [one.text for person in there.people for one in person.sees().ephemerals]
         assert INTERNAL_ERROR not in said

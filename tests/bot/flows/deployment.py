@@ -23,7 +23,7 @@ from ansible_collections.postroom.email.tests.fakes.slack.delivery import (
 from ansible_collections.postroom.email.tests.fakes.slack.person import Person
 from ansible_collections.postroom.email.tests.fakes.slack.workspace_state import Ack, Message
 from ansible_collections.postroom.email.tests.support.bot import RunningBot, running_bot
-from ansible_collections.postroom.email.tests.support.company import Company, company
+from ansible_collections.postroom.email.tests.support.company import Company, open_company
 from ansible_collections.postroom.email.tests.support.recording_proxy import Recorder, recording
 from postroom_bot.domain import Request
 from postroom_bot.store import audit, requests
@@ -60,21 +60,21 @@ class Environment:
     :param audit: the channel for notices of completed requests
     """
 
-    here: Company
+    company: Company
     recorder: Recorder
     audit: str
 
     @property
     def policy(self) -> str:
         """The text of the policy."""
-        audited = self.here.policy.replace("{approvals: ", f"{{audit: {self.audit}, approvals: ")
+        audited = self.company.policy.replace("{approvals: ", f"{{audit: {self.audit}, approvals: ")
         limits = "open_requests: 200, aliases_per_mailbox: 500"
         return audited.replace("open_requests: 100", limits)
 
     @property
     def people(self) -> list[Person]:
         """The four employees."""
-        return [self.here.alice, self.here.bob, self.here.carol, self.here.dora]
+        return [self.company.alice, self.company.bob, self.company.carol, self.company.dora]
 
 
 @dataclass
@@ -86,17 +86,17 @@ class Deployment:
     bots: list[RunningBot] = field(default_factory=list)
 
     @property
-    def here(self) -> Company:
+    def company(self) -> Company:
         """The company."""
-        return self.environment.here
+        return self.environment.company
 
     def card(self, person: Person, text: str) -> Message:
         """Request a change that needs approval as the given user, and wait for the card."""
-        return self.here.card_of(person, number_in(person.command(f"/email {text}")))
+        return self.company.card_of(person, number_in(person.command(f"/email {text}")))
 
     def cards(self, about: str) -> list[Message]:
         """Return all cards that contain the given text, including superseded cards."""
-        found = self.here.slack.messages(self.here.approvals)
+        found = self.company.slack.messages(self.company.approvals)
         return [one for one in found if about in one.text and "asks to" in one.text]
 
     def approve(self, card: Message, *people: Person) -> None:
@@ -107,13 +107,13 @@ class Deployment:
 
     def wait_for_text(self, message: Message, part: str) -> None:
         """Wait until a message contains the given text."""
-        self.here.slack.wait_for(lambda: part in message.text)
+        self.company.slack.wait_for(lambda: part in message.text)
 
     def check_answer(self, person: Person, part: str, deed: Callable[[], object]) -> None:
         """Check that an action is answered with an ephemeral message that contains the text."""
         before = len(person.sees().ephemerals)
         deed()
-        self.here.slack.wait_for(
+        self.company.slack.wait_for(
             lambda: any(part in one.text for one in person.sees().ephemerals[before:])
         )
 
@@ -125,7 +125,7 @@ class Deployment:
             found = [row for row in rows if (row.event, row.actor) == (event, person.id)]
             return [row for row in found if part in str(row.data)]
 
-        return self.here.slack.wait_for(written)[-1]
+        return self.company.slack.wait_for(written)[-1]
 
     def requests(self) -> list[Request]:
         """Return all requests in the bots' database."""
@@ -155,18 +155,20 @@ class _Balancer:
     def __init__(self, transports: Sequence[Transport]) -> None:
         self._turns = itertools.cycle(transports)
 
-    def send(self, parcel: SlackRequest, seconds: float, *, at: float) -> Ack:
+    def send(self, slack_request: SlackRequest, seconds: float, *, at: float) -> Ack:
         """Deliver to the next bot."""
-        return next(self._turns).send(parcel, seconds, at=at)
+        return next(self._turns).send(slack_request, seconds, at=at)
 
 
 @contextmanager
 def environment(directory: Path) -> Iterator[Environment]:
     """Provide a company until the block ends."""
-    with company(directory) as here, recording(here.mail.url) as recorder:
-        audit = here.slack.channel("audit", *(here.alice, here.bob, here.carol, here.dora))
-        yield Environment(here, recorder, audit)
-        assert here.slack.problems == []
+    with open_company(directory) as company, recording(company.mail.url) as recorder:
+        audit = company.slack.channel(
+            "audit", *(company.alice, company.bob, company.carol, company.dora)
+        )
+        yield Environment(company, recorder, audit)
+        assert company.slack.problems == []
 
 
 @contextmanager
@@ -186,15 +188,15 @@ def deployed(
             given["api_url"] = there.recorder.url
             bot = running_bot(
                 place,
-                there.here.slack,
-                there.here.mail,
+                there.company.slack,
+                there.company.mail,
                 there.policy,
                 mode=plan.mode,
                 database=database,
                 settings={**given, **(settings or {})},
             )
             running.bots.append(end.enter_context(bot))
-        slack = there.here.slack
+        slack = there.company.slack
         if plan.mode == "http":
             ways = [HttpTransport(bot.slack_url, slack.signing_secret) for bot in running.bots]
             slack.deliver_by(_Balancer(ways) if len(ways) > 1 else ways[0])

@@ -50,7 +50,7 @@ ELSEWHERE = reason_texts.TEXTS["person.elsewhere"]
 @pytest.fixture
 def card(flow: Deployment) -> Message:
     """Provide the card for an alias that Alice has requested."""
-    return flow.card(flow.here.alice, f"alias add {fresh_address()}")
+    return flow.card(flow.company.alice, f"alias add {fresh_address()}")
 
 
 @contextmanager
@@ -66,28 +66,30 @@ def _no_effect(flow: Deployment, card: Message | None = None) -> Iterator[None]:
 
 def _http(flow: Deployment) -> HttpTransport:
     """Switch to delivery over HTTP, and return the transport, which records all requests."""
-    return flow.here.slack.deliver_over_http(flow.bots[0].slack_url)
+    return flow.company.slack.deliver_over_http(flow.bots[0].slack_url)
 
 
 def test_what_slack_has_not_just_signed_is_turned_away(flow: Deployment) -> None:
     """A request without a valid, recent signature gets status 401. Its content is not logged."""
-    here, bot, http, now = flow.here, flow.bots[0], _http(flow), time.time()
+    company, bot, http, now = flow.company, flow.bots[0], _http(flow), time.time()
     verification = {"type": "url_verification", "challenge": "Say this."}
     assert "Say this." in str(
         http.send(delivery.SlackRequest(delivery.EVENTS, verification), 30, at=now)
     )
-    here.alice.command("/email help")
+    company.alice.command("/email help")
     sent, asked = http.sent[-1], len(flow.requests())
     counted, unexpected = _errors(flow, "signature"), _errors(flow, "listener")
     lines = bot.log().count("without a valid signature")
-    channel = here.slack.world.channels[here.alice.channel]
+    channel = company.slack.state.channels[company.alice.channel]
     text = "/email alias add forged@example.com"
-    parcel = delivery.command(here.slack.world, here.alice.user, channel, text)
+    slack_request = delivery.command(company.slack.state, company.alice.user, channel, text)
     assert b"text=help" in sent.body
     forgeries = [
-        http.signed(parcel, at=now, secret="0" * 32),
-        Sent(http.signed(parcel, at=now).body, {"Content-Type": sent.headers["Content-Type"]}),
-        http.signed(parcel, at=now - TOO_OLD),
+        http.signed(slack_request, at=now, secret="0" * 32),
+        Sent(
+            http.signed(slack_request, at=now).body, {"Content-Type": sent.headers["Content-Type"]}
+        ),
+        http.signed(slack_request, at=now - TOO_OLD),
         sent._replace(body=sent.body.replace(b"text=help", b"text=status")),
         *(
             sent._replace(headers=sent.headers | {"X-Slack-Request-Timestamp": stamp})
@@ -111,35 +113,35 @@ def _errors(flow: Deployment, where: str) -> int:
 
 def test_bytes_that_are_no_request_do_no_harm(flow: Deployment) -> None:
     """Malformed and oversized requests are rejected, and the next command is still answered."""
-    here, http = flow.here, _http(flow)
-    here.alice.command("/email help")
+    company, http = flow.company, _http(flow)
+    company.alice.command("/email help")
     sent = http.sent[-1]
     # Only a part of an oversized body is read, so the connection may be reset before the response.
     for body, statuses in ((b"x" * 600_000, (413, 0)), (b"{no", (400,)), (b"\xff", (400,))):
         assert http.post(sent._replace(body=body), 30).status in statuses
-    assert here.alice.command("/email help").ok
+    assert company.alice.command("/email help").ok
 
 
 def test_a_replay_is_not_done_again(flow: Deployment) -> None:
     """A replayed request gets the same response as the original and takes effect only once."""
-    here, http = flow.here, _http(flow)
+    company, http = flow.company, _http(flow)
     address = fresh_address()
-    first = here.alice.command(f"/email forward add {address} to x@elsewhere.example")
+    first = company.alice.command(f"/email forward add {address} to x@elsewhere.example")
     assert http.post(http.sent[-1], 30).body == first.body
-    card = here.card_of(here.alice, address)
+    card = company.card_of(company.alice, address)
     with _no_effect(flow, card):
-        flow.approve(card, here.bob)
+        flow.approve(card, company.bob)
         approval = next(sent for sent in reversed(http.sent) if b"request_approve" in sent.body)
         assert http.post(approval, 30).status == HTTPStatus.OK
     cast = flow.read(lambda c: votes.on_request(c, number_in(first)))
-    assert [vote.voter for vote in cast] == [here.bob.id]
+    assert [vote.voter for vote in cast] == [company.bob.id]
     assert len(flow.cards(address)) == 1
 
 
 def test_a_button_that_is_not_the_cards_does_nothing(flow: Deployment, card: Message) -> None:
     """Pressing a button of another message, app or request has no effect and is audited."""
-    here, number, blocks = flow.here, number_of(card.text), json.dumps(card.blocks)
-    other = flow.card(here.alice, f"alias add {fresh_address()}")
+    company, number, blocks = flow.company, number_of(card.text), json.dumps(card.blocks)
+    other = flow.card(company.alice, f"alias add {fresh_address()}")
     values = (number_of(other.text), "R-' OR 1=1 --" + "<!channel>" * 100)
     forgeries = [
         replace(card, channel=flow.environment.audit),
@@ -148,51 +150,51 @@ def test_a_button_that_is_not_the_cards_does_nothing(flow: Deployment, card: Mes
     ]
     for forged in forgeries:
         with _no_effect(flow, card), _no_effect(flow, other):
-            press = partial(here.bob.press, forged, APPROVE)
-            flow.check_answer(here.bob, WRONG_CARD, press)
-    row = flow.audited("vote.turned_away", here.bob, "vote.wrong_card")
+            press = partial(company.bob.press, forged, APPROVE)
+            flow.check_answer(company.bob, WRONG_CARD, press)
+    row = flow.audited("vote.turned_away", company.bob, "vote.wrong_card")
     assert len(str(row.data)) < 500
 
 
 def test_edited_metadata_of_a_modal_proves_nothing(flow: Deployment, card: Message) -> None:
     """Edited modal metadata can't deny another request or set another mailbox's password."""
-    here = flow.here
-    other = flow.card(here.alice, f"alias add {fresh_address()}")
+    company = flow.company
+    other = flow.card(company.alice, f"alias add {fresh_address()}")
 
     def edit(view: View, before: str, after: str) -> View:
-        with here.slack.world.changed:
+        with company.slack.state.changed:
             metadata = view.content["private_metadata"]
             view.content["private_metadata"] = metadata.replace(before, after)
         return view
 
     with _no_effect(flow, other), _no_effect(flow, card):
-        here.bob.press(card, DENY)
-        denial = here.window(here.bob, "deny_reason")
+        company.bob.press(card, DENY)
+        denial = company.window(company.bob, "deny_reason")
         edit(denial, number_of(card.text), number_of(other.text))
-        here.bob.submit(denial, {"reason": "Because."})
-        note = here.window(here.bob, "note")
+        company.bob.submit(denial, {"reason": "Because."})
+        note = company.window(company.bob, "note")
         assert WRONG_CARD in text_of(note)
-        here.bob.close(note)
-        here.bob.command("/email password")
-        here.bob.submit(edit(here.window(here.bob, "password_confirm"), BOB, ALICE))
-        here.slack.wait_for(lambda: NOT_YOURS in text_of(here.window(here.bob, "note")))
-    flow.audited("person.turned_away", here.bob, "password.not_yours")
+        company.bob.close(note)
+        company.bob.command("/email password")
+        company.bob.submit(edit(company.window(company.bob, "password_confirm"), BOB, ALICE))
+        company.slack.wait_for(lambda: NOT_YOURS in text_of(company.window(company.bob, "note")))
+    flow.audited("person.turned_away", company.bob, "password.not_yours")
 
 
 def test_people_of_another_workspace_are_turned_away(flow: Deployment, card: Message) -> None:
     """A command or button press from another workspace is refused immediately and audited."""
-    here, asked = flow.here, len(flow.requests())
-    person = here.slack.person("oscar", team="T0000ELSE", enterprise="E0000ELSE")
-    here.slack.world.channels[here.approvals].members.add(person.id)
+    company, asked = flow.company, len(flow.requests())
+    person = company.slack.person("oscar", team="T0000ELSE", enterprise="E0000ELSE")
+    company.slack.state.channels[company.approvals].members.add(person.id)
     with _no_effect(flow, card):
         flow.check_answer(person, ELSEWHERE, lambda: person.press(card, APPROVE))
         assert person.command("/email alias add oscar2@example.com").body["text"] == ELSEWHERE
         person.command("/email password")
-        assert ELSEWHERE in text_of(here.window(person, "note"))
+        assert ELSEWHERE in text_of(company.window(person, "note"))
         flow.audited("vote.turned_away", person, "T0000ELSE")
         flow.audited("person.turned_away", person, "person.elsewhere")
         # If the payload names our workspace, the bot checks the user's account in Slack.
-        person.user = replace(person.user, team=here.slack.world.team)
+        person.user = replace(person.user, team=company.slack.state.team)
         person.press(card, APPROVE)
         flow.audited("vote.refused", person, "person.other_workspace")
     assert len(flow.requests()) == asked
@@ -210,41 +212,41 @@ _ACTIVE = re.compile(r"[<>]|&(?!(?:amp|lt|gt);)")
 
 def test_typed_text_stays_text(flow: Deployment) -> None:
     """Typed text never becomes a mention, a link or a separate line in the bot's messages."""
-    here, slack, address = flow.here, flow.here.slack, fresh_address()
-    slack.change_user(here.carol, name="<!channel>", real_name="*Boss* `x` <https://evil|ok>")
-    here.carol.shortcut("postroom_menu")
-    here.carol.press_in_view(here.window(here.carol, "menu"), "open_alias_add")
-    form = here.window(here.carol, "alias_add")
-    here.carol.submit(form, {"target": "<!here|a>@example.com"})
-    assert set(here.window(here.carol, "alias_add").errors) == {"target"}
-    here.carol.submit(form, {"target": address, "justification": REASON})
-    card = here.card_of(here.carol, address)
+    company, slack, address = flow.company, flow.company.slack, fresh_address()
+    slack.change_user(company.carol, name="<!channel>", real_name="*Boss* `x` <https://evil|ok>")
+    company.carol.shortcut("postroom_menu")
+    company.carol.press_in_view(company.window(company.carol, "menu"), "open_alias_add")
+    form = company.window(company.carol, "alias_add")
+    company.carol.submit(form, {"target": "<!here|a>@example.com"})
+    assert set(company.window(company.carol, "alias_add").errors) == {"target"}
+    company.carol.submit(form, {"target": address, "justification": REASON})
+    card = company.card_of(company.carol, address)
     (text,) = [one for one in strings(card.blocks) if "Reason:" in one]
     (line,) = [one for one in text.splitlines() if one.startswith("Reason:")]
     assert re.fullmatch(r"Reason: `[^`\u202e]*`\.", line)
-    here.bob.press(card, DENY)
-    here.bob.submit(here.window(here.bob, "deny_reason"), {"reason": REASON})
-    here.wait_told(here.carol, address, "Denied by")
+    company.bob.press(card, DENY)
+    company.bob.submit(company.window(company.bob, "deny_reason"), {"reason": REASON})
+    company.wait_told(company.carol, address, "Denied by")
     typed = fresh_address()
-    flow.approve(flow.card(here.carol, f"alias add {typed} because {REASON[:190]}"), here.bob)
+    flow.approve(flow.card(company.carol, f"alias add {typed} because {REASON[:190]}"), company.bob)
     slack.wait_for_message(flow.environment.audit, typed)
-    here.carol.open_home()
-    here.carol.command("/email status <!channel>")
-    known = set(slack.world.users)
+    company.carol.open_home()
+    company.carol.command("/email status <!channel>")
+    known = set(slack.state.users)
     for said in _said(flow):
         assert not {"link_names", "parse"} & set(said)
         for text in strings(said):
             assert set(re.findall(r"<@(\w+)>", text)) <= known
-            ours = text.replace(f"<#{here.approvals}>", "")
+            ours = text.replace(f"<#{company.approvals}>", "")
             assert not _ACTIVE.search(_OURS.sub("", ours)), text
 
 
 def _said(flow: Deployment) -> Iterator[Any]:
     """Yield everything that the bot sent to Slack."""
-    slack = flow.here.slack
+    slack = flow.company.slack
     for method in _SENT:
         yield from (call.args for call in slack.calls(method))
     yield from (ack.body for ack in slack.acks)
-    for line in slack.world.transcript:
+    for line in slack.state.transcript:
         if line.what == "call response_url":
             yield json.loads(line.text)

@@ -30,8 +30,8 @@ pytestmark = pytest.mark.parametrize("plan", [HTTP], indirect=True, ids=str, sco
 def _form(flow: Deployment, person: Person, name: str) -> View:
     """Open a form from the menu as the given user."""
     person.shortcut("postroom_menu")
-    person.press_in_view(flow.here.window(person, "menu"), f"open_{name}")
-    form = flow.here.window(person, name)
+    person.press_in_view(flow.company.window(person, "menu"), f"open_{name}")
+    form = flow.company.window(person, name)
     assert len(person.sees().modals) == 1
     return form
 
@@ -41,13 +41,13 @@ def test_a_ready_bot_reports_its_parts(flow: Deployment) -> None:
 
     The metrics include the number of commands.
     """
-    here, bot = flow.here, flow.bots[0]
-    ack = here.alice.command("/email help")
+    company, bot = flow.company, flow.bots[0]
+    ack = company.alice.command("/email help")
     assert "/email alias add" in ack.body["text"]
     assert ack.body["response_type"] == "ephemeral"
-    here.alice.command("/email")
-    here.window(here.alice, "menu")
-    here.slack.wait_for(lambda: bot.readiness()[1]["mail"] == "ok")
+    company.alice.command("/email")
+    company.window(company.alice, "menu")
+    company.slack.wait_for(lambda: bot.readiness()[1]["mail"] == "ok")
     parts = {"database": "ok", "policy": "ok", "slack": "ok", "mail": "ok"}
     assert bot.readiness() == (200, {"ready": True, **parts})
     assert 'postroom_bot_acks_seconds_count{kind="command"}' in bot.metrics()
@@ -66,12 +66,12 @@ def test_what_is_looked_up_is_answered_after_a_moment(
     flow: Deployment, text: str, answer: str
 ) -> None:
     """A look-up is acknowledged, then answered in a second message, and creates no request."""
-    here, asked = flow.here, len(flow.requests())
-    here.api.forwarder(fresh_address(), [ALICE])
-    before = len(here.alice.sees().ephemerals)
-    assert here.alice.command(f"/email {text}").body["text"] == WORKING
-    here.slack.wait_for(lambda: len(here.alice.sees().ephemerals) == before + 2)
-    first, second = here.alice.sees().ephemerals[before:]
+    company, asked = flow.company, len(flow.requests())
+    company.api.forwarder(fresh_address(), [ALICE])
+    before = len(company.alice.sees().ephemerals)
+    assert company.alice.command(f"/email {text}").body["text"] == WORKING
+    company.slack.wait_for(lambda: len(company.alice.sees().ephemerals) == before + 2)
+    first, second = company.alice.sees().ephemerals[before:]
     assert first.text == WORKING
     assert answer in second.text
     assert len(flow.requests()) == asked
@@ -79,46 +79,46 @@ def test_what_is_looked_up_is_answered_after_a_moment(
 
 def test_status_and_cancel(flow: Deployment) -> None:
     """Only the requester can see and cancel a request. For other users, it does not exist."""
-    here, address = flow.here, fresh_address()
-    card = flow.card(here.alice, f"alias add {address}")
+    company, address = flow.company, fresh_address()
+    card = flow.card(company.alice, f"alias add {address}")
     number = number_of(card.text)
-    assert address in here.alice.command(f"/email status {number}").body["text"]
+    assert address in company.alice.command(f"/email status {number}").body["text"]
     for command in ("status", "cancel"):
-        answer = here.bob.command(f"/email {command} {number}").body["text"]
+        answer = company.bob.command(f"/email {command} {number}").body["text"]
         assert f"no request {number}" in answer
-    assert "is cancelled" in here.alice.command(f"/email cancel {number}").body["text"]
+    assert "is cancelled" in company.alice.command(f"/email cancel {number}").body["text"]
     flow.wait_for_text(card, "Cancelled")
     second = fresh_address()
-    card = flow.card(here.alice, f"alias add {second}")
-    here.alice.press(here.wait_told(here.alice, second, "Waiting"), "request_cancel")
+    card = flow.card(company.alice, f"alias add {second}")
+    company.alice.press(company.wait_told(company.alice, second, "Waiting"), "request_cancel")
     flow.wait_for_text(card, "Cancelled")
 
 
 def test_a_form_becomes_an_alias(flow: Deployment) -> None:
     """A form opened from the shortcut shows errors in its modal, and then creates an alias."""
-    here, address = flow.here, fresh_address()
-    form = _form(flow, here.alice, "alias_add")
-    here.alice.submit(form, {"target": address, "last_day": "2020-01-31"})
-    assert set(here.window(here.alice, "alias_add").errors) == {"last_day"}
-    ack = here.alice.submit(form, {"target": "nonsense", "last_day": "2099-12-31"})
+    company, address = flow.company, fresh_address()
+    form = _form(flow, company.alice, "alias_add")
+    company.alice.submit(form, {"target": address, "last_day": "2020-01-31"})
+    assert set(company.window(company.alice, "alias_add").errors) == {"last_day"}
+    ack = company.alice.submit(form, {"target": "nonsense", "last_day": "2099-12-31"})
     assert set(ack.body["errors"]) == {"target"}
-    here.alice.submit(
+    company.alice.submit(
         form, {"target": address, "last_day": "2099-12-31", "justification": "by form"}
     )
-    note = here.window(here.alice, "note")
+    note = company.window(company.alice, "note")
     assert "Request R-" in text_of(note)
-    here.alice.close(note)
-    card = here.card_of(here.alice, address)
+    company.alice.close(note)
+    card = company.card_of(company.alice, address)
     assert "by form" in card.text
-    form = _form(flow, here.alice, "alias_add")
-    here.alice.submit(form, {"target": address, "mailbox": ALICE, "last_day": "2099-12-31"})
-    assert "You already asked for this" in text_of(here.window(here.alice, "note"))
-    flow.approve(card, here.bob)
-    here.slack.wait_for(lambda: address in here.aliases())
-    here.alice.close(here.window(here.alice, "note"))
+    form = _form(flow, company.alice, "alias_add")
+    company.alice.submit(form, {"target": address, "mailbox": ALICE, "last_day": "2099-12-31"})
+    assert "You already asked for this" in text_of(company.window(company.alice, "note"))
+    flow.approve(card, company.bob)
+    company.slack.wait_for(lambda: address in company.aliases())
+    company.alice.close(company.window(company.alice, "note"))
     # This form offers the aliases that the user has requested.
-    here.alice.submit(_form(flow, here.alice, "alias_remove"), {"target": address})
-    here.slack.wait_for(lambda: address not in here.aliases())
+    company.alice.submit(_form(flow, company.alice, "alias_remove"), {"target": address})
+    company.slack.wait_for(lambda: address not in company.aliases())
 
 
 def test_the_home_tab_follows(flow: Deployment) -> None:
@@ -126,29 +126,31 @@ def test_the_home_tab_follows(flow: Deployment) -> None:
 
     A guest sees neither.
     """
-    here, address = flow.here, fresh_address()
+    company, address = flow.company, fresh_address()
     # Cancel all other requests, because the Home tab shows at most ten.
     requesters = {person.id: person for person in flow.environment.people}
     for one in flow.requests():
         if one.state is State.PENDING:
             requesters[one.requester].command(f"/email cancel {one.id}")
-    card = flow.card(here.alice, f"alias add {address}")
-    for person in (here.alice, here.bob):
+    card = flow.card(company.alice, f"alias add {address}")
+    for person in (company.alice, company.bob):
         person.open_home()
-        here.slack.wait_for(lambda: address in home_of(person))  # noqa: B023
-    home = here.alice.sees().home
+        company.slack.wait_for(lambda: address in home_of(person))  # noqa: B023
+    home = company.alice.sees().home
     assert home is not None
-    here.alice.press_in_view(home, "request_cancel")
+    company.alice.press_in_view(home, "request_cancel")
     flow.wait_for_text(card, "Cancelled")
-    here.slack.wait_for(lambda: address not in home_of(here.alice))
-    guest = here.slack.person("gina", is_restricted=True)
+    company.slack.wait_for(lambda: address not in home_of(company.alice))
+    guest = company.slack.person("gina", is_restricted=True)
     guest.open_home()
-    here.slack.wait_for(lambda: "Guests" in home_of(guest))
+    company.slack.wait_for(lambda: "Guests" in home_of(guest))
 
 
 def test_trouble_with_slack_is_answered_and_counted(flow: Deployment) -> None:
     """If Slack fails to open a modal, the error is counted and the user is informed."""
-    here = flow.here
-    here.slack.faults.fail("views.open", status=503)
-    flow.check_answer(here.bob, TEXTS["slack.unavailable"], lambda: here.bob.command("/email"))
+    company = flow.company
+    company.slack.faults.fail("views.open", status=503)
+    flow.check_answer(
+        company.bob, TEXTS["slack.unavailable"], lambda: company.bob.command("/email")
+    )
     assert 'errors_total{where="listener"}' in flow.bots[0].metrics()

@@ -53,15 +53,15 @@ ACKNOWLEDGED = pytest.mark.parametrize(
 
 def test_an_alias_goes_all_the_way(flow: Deployment) -> None:
     """A requested alias is approved and created, and appears in the notices, audit and ledger."""
-    here, address = flow.here, fresh_address()
-    card = flow.card(here.alice, f"alias add {address} because customers ask")
+    company, address = flow.company, fresh_address()
+    card = flow.card(company.alice, f"alias add {address} because customers ask")
     assert "customers ask" in card.text
-    assert address not in here.aliases()
-    flow.approve(card, here.bob)
-    here.wait_told(here.alice, address, "Done")
-    assert address in here.aliases()
+    assert address not in company.aliases()
+    flow.approve(card, company.bob)
+    company.wait_told(company.alice, address, "Done")
+    assert address in company.aliases()
     flow.wait_for_text(card, "Done")
-    here.slack.wait_for_message(flow.environment.audit, address)
+    company.slack.wait_for_message(flow.environment.audit, address)
     assert len(flow.cards(address)) == 1
     verified = flow.bots[0].command("audit", "verify")
     assert verified.returncode == 0
@@ -72,43 +72,43 @@ def test_an_alias_goes_all_the_way(flow: Deployment) -> None:
 
 def test_ones_own_password(flow: Deployment) -> None:
     """A new password replaces the old password and is shown only in the owner's modal."""
-    here = flow.here
-    here.carol.shortcut("postroom_menu")
-    here.carol.press_in_view(here.window(here.carol, "menu"), "open_password")
-    confirm = here.window(here.carol, "password_confirm")
-    here.slack.faults.fail("views.update")
-    here.carol.submit(confirm)
-    password = password_in(here.window(here.carol, "password_shown"))
-    assert opens(here.mail, CAROL, password)
-    assert not opens(here.mail, CAROL, SECRET)
+    company = flow.company
+    company.carol.shortcut("postroom_menu")
+    company.carol.press_in_view(company.window(company.carol, "menu"), "open_password")
+    confirm = company.window(company.carol, "password_confirm")
+    company.slack.faults.fail("views.update")
+    company.carol.submit(confirm)
+    password = password_in(company.window(company.carol, "password_shown"))
+    assert opens(company.mail, CAROL, password)
+    assert not opens(company.mail, CAROL, SECRET)
 
 
 def test_the_password_of_another_person(flow: Deployment) -> None:
     """If two people approve a new password for a third person, that person can create it once."""
-    here = flow.here
-    here.bob.command(f"/email password {ALICE}")
-    assert "Request R-" in text_of(here.window(here.bob, "note"))
-    here.wait_told(here.bob, "new password", "Waiting")
-    card = here.slack.wait_for_message(here.approvals, f"new password for `{ALICE}`")
+    company = flow.company
+    company.bob.command(f"/email password {ALICE}")
+    assert "Request R-" in text_of(company.window(company.bob, "note"))
+    company.wait_told(company.bob, "new password", "Waiting")
+    card = company.slack.wait_for_message(company.approvals, f"new password for `{ALICE}`")
     number = number_of(card.text)
-    flow.approve(card, here.carol, here.dora)
-    offer = here.wait_told(here.alice, number, "when you are ready to copy it")
-    here.alice.press(offer, "password_show")
-    here.alice.submit(here.window(here.alice, "password_confirm"))
-    shown = here.window(here.alice, "password_shown")
+    flow.approve(card, company.carol, company.dora)
+    offer = company.wait_told(company.alice, number, "when you are ready to copy it")
+    company.alice.press(offer, "password_show")
+    company.alice.submit(company.window(company.alice, "password_confirm"))
+    shown = company.window(company.alice, "password_shown")
     password = password_in(shown)
-    assert opens(here.mail, ALICE, password)
-    here.wait_told(here.bob, number, "Done")
+    assert opens(company.mail, ALICE, password)
+    company.wait_told(company.bob, number, "Done")
     flow.wait_for_text(card, "Done")
-    here.alice.close(shown)
-    here.alice.press(offer, "password_show")
-    here.slack.wait_for(lambda: "already done" in text_of(here.window(here.alice, "note")))
+    company.alice.close(shown)
+    company.alice.press(offer, "password_show")
+    company.slack.wait_for(lambda: "already done" in text_of(company.window(company.alice, "note")))
 
 
 @pytest.fixture
 def hurried(flow: Deployment) -> Iterator[Deployment]:
     """Provide bots that have less time for acknowledgements."""
-    delivery = flow.here.slack.delivery
+    delivery = flow.company.slack.delivery
     before, delivery.seconds = delivery.seconds, SECONDS
     yield flow
     delivery.seconds = before
@@ -117,17 +117,17 @@ def hurried(flow: Deployment) -> Iterator[Deployment]:
 @ACKNOWLEDGED
 def test_slow_jobs_delay_no_acknowledgement(hurried: Deployment) -> None:
     """Each command is acknowledged while all of the worker's threads wait for the mail service."""
-    here, recorder = hurried.here, hurried.environment.recorder
+    company, recorder = hurried.company, hurried.environment.recorder
     with recorder.holding("GET") as gate:
         for number in range(JOBS):
-            assert here.alice.command(f"/email alias add slow-{number}@example.com").ok
+            assert company.alice.command(f"/email alias add slow-{number}@example.com").ok
             gate.wait()
         recorder.take()
         for text in ("alias add quick@example.com", "status", "help", "alias list", "password"):
-            assert here.dora.command(f"/email {text}").ok
+            assert company.dora.command(f"/email {text}").ok
         # The mail service has not responded in the meantime, so all jobs are still running.
         assert recorder.take() == []
-    here.window(here.dora, "password_confirm")
+    company.window(company.dora, "password_confirm")
 
 
 @ACKNOWLEDGED
@@ -136,15 +136,15 @@ def test_a_crowd_that_waits_delays_no_other_person(hurried: Deployment) -> None:
 
     Excess look-ups are refused immediately.
     """
-    here = hurried.here
-    before = len(here.alice.sees().ephemerals)
+    company = hurried.company
+    before = len(company.alice.sees().ephemerals)
     with hurried.environment.recorder.holding("GET"):
         for _ in range(CROWD):
-            assert here.alice.command("/email alias list").ok
-        assert here.bob.command("/email help").ok
-        here.slack.wait_for(
+            assert company.alice.command("/email alias list").ok
+        assert company.bob.command("/email help").ok
+        company.slack.wait_for(
             lambda: (
-                [one.text for one in here.alice.sees().ephemerals[before:]].count(
+                [one.text for one in company.alice.sees().ephemerals[before:]].count(
                     TEXTS["mail.overloaded"]
                 )
                 == CROWD - MAX_WAITING
@@ -170,14 +170,16 @@ def start(fresh: FreshDatabase, tmp_path: Path) -> Iterator[Start]:
 
 def check_done_once(bot: Deployment, address: str) -> None:
     """Check that an alias was requested, added and reported once, as if there had been no crash."""
-    here = bot.here
-    here.wait_told(here.alice, address, "Done")
-    assert here.aliases().count(address) == 1
+    company = bot.company
+    company.wait_told(company.alice, address, "Done")
+    assert company.aliases().count(address) == 1
     (request,) = [one for one in bot.requests() if one.change.target == address]
     assert request.state is State.DONE
     writes = [one for one in bot.environment.recorder.take_writes() if one.status == 200]
     assert len(writes) == 1
-    told = [one for one in here.alice.sees().direct if address in one.text and "Done" in one.text]
+    told = [
+        one for one in company.alice.sees().direct if address in one.text and "Done" in one.text
+    ]
     assert len(told) == 1
     bot.read(audit.verify)
 
@@ -188,12 +190,12 @@ def test_killed_while_it_writes(start: Start, after: bool) -> None:
     """If a bot is killed during a write, the change is still made exactly once."""
     address = fresh_address()
     with start() as bot, bot.environment.recorder.holding("PATCH", after=after) as gate:
-        card = bot.card(bot.here.alice, f"alias add {address}")
-        bot.here.bob.press(card, APPROVE)
+        card = bot.card(bot.company.alice, f"alias add {address}")
+        bot.company.bob.press(card, APPROVE)
         gate.wait()
         bot.bots[0].kill()
         gate.open(passes=False)
-        assert (address in bot.here.aliases()) is after
+        assert (address in bot.company.aliases()) is after
     with start() as bot:
         check_done_once(bot, address)
         bot.wait_for_text(card, "Done")

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.postroom.email.tests.support.bot import PREFIX, bot_settings
-from ansible_collections.postroom.email.tests.support.company import Company, company
+from ansible_collections.postroom.email.tests.support.company import Company, open_company
 
 
 @pytest.fixture(autouse=True)
@@ -29,18 +29,18 @@ def root_log() -> Iterator[logging.Logger]:
 
 
 @pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Company]:
+def company(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Company]:
     """Provide the company."""
-    with company(tmp_path_factory.mktemp("company")) as found:
+    with open_company(tmp_path_factory.mktemp("company")) as found:
         yield found
 
 
 @pytest.fixture
 def in_environment(
-    here: Company, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    company: Company, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> dict[str, object]:
     """Set a bot's environment variables, and return the settings read from them."""
-    given = bot_settings(tmp_path, here.slack, here.mail, here.policy)
+    given = bot_settings(tmp_path, company.slack, company.mail, company.policy)
     for name, value in given.items():
         monkeypatch.setenv(f"{PREFIX}{name.upper()}", str(value))
     # Restore the hooks that the `serve` command sets, and let a successful start exit immediately.

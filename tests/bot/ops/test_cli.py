@@ -80,12 +80,12 @@ def test_mistakes_are_reported_together(
 
 @pytest.mark.usefixtures("in_environment")
 def test_a_configuration_is_checked_online(
-    here: Company, run: Run, monkeypatch: pytest.MonkeyPatch
+    company: Company, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The online check lists the channels as unchecked, and fails if Slack rejects a token."""
     status, out, _ = run("check-config", "--online")
     assert status == 0
-    assert f"channels.approvals {here.approvals}" in out
+    assert f"channels.approvals {company.approvals}" in out
     assert out.endswith("No errors found.\n")
     monkeypatch.setenv(f"{PREFIX}SLACK_APP_TOKEN", "xapp-wrong")
     status, _, err = run("check-config", "--online")
@@ -112,18 +112,18 @@ def test_a_service_that_can_not_be_used_is_one_line(
 
 
 @pytest.mark.usefixtures("in_environment")
-def test_ids_that_slack_does_not_know_are_named(here: Company, run: Run) -> None:
+def test_ids_that_slack_does_not_know_are_named(company: Company, run: Run) -> None:
     """IDs that Slack doesn't know are listed with the policy keys that contain them."""
-    users = f"users: [{here.bob.id}"
-    groups = f"usergroups: [{here.slack.usergroup(here.bob)}, S404]"
-    policy = here.policy.replace(users, f"{groups}\n    users: [U99999999, {here.bob.id}")
+    users = f"users: [{company.bob.id}"
+    groups = f"usergroups: [{company.slack.usergroup(company.bob)}, S404]"
+    policy = company.policy.replace(users, f"{groups}\n    users: [U99999999, {company.bob.id}")
     Path(os.environ[f"{PREFIX}POLICY_FILE"]).write_text(policy)
     status, out, _ = run("check-config", "--online")
     assert status == 1
     assert "groups.mail-admins.users" in out
     assert "U99999999" in out
     assert "groups.mail-admins.usergroups lists S404" in out
-    here.slack.faults.rate_limit("users.info", retry_after=5)
+    company.slack.faults.rate_limit("users.info", retry_after=5)
     assert "not all ids in the policy" in run("check-config", "--online")[1]
 
 
@@ -134,14 +134,14 @@ def test_ids_that_slack_does_not_know_are_named(here: Company, run: Run) -> None
     ("command", "places"), [("check-config", WRONG_PLACES), ("serve", WRONG_STARTS)]
 )
 def test_a_misplaced_secret_is_not_shown(
-    here: Company,
+    company: Company,
     run: Run,
     monkeypatch: pytest.MonkeyPatch,
     command: str,
     places: tuple[str, ...],
 ) -> None:
     """An error never shows the value of a setting, because it may be a misplaced secret."""
-    secrets = (here.slack.bot_token, here.mail.token, "https://me:db-pass-5521@host/x")
+    secrets = (company.slack.bot_token, company.mail.token, "https://me:db-pass-5521@host/x")
     for secret in secrets:
         for name in places:
             with monkeypatch.context() as patch:

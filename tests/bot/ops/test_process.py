@@ -71,15 +71,17 @@ def test_what_prevents_a_start_is_one_sentence(
 
 
 @pytest.mark.full
-def test_a_bot_without_a_replica_ends_well(here: Company, tmp_path: Path) -> None:
+def test_a_bot_without_a_replica_ends_well(company: Company, tmp_path: Path) -> None:
     """A second process for the same SQLite file is refused. SIGTERM stops the first process."""
     options = {"log_level": "debug"}
-    with running_bot(tmp_path, here.slack, here.mail, here.policy, settings=options) as bot:
+    with running_bot(
+        tmp_path, company.slack, company.mail, company.policy, settings=options
+    ) as bot:
         assert bot.slack_url == ""
         second = bot.command("serve")
         assert second.returncode == 2
         assert "more than one replica needs PostgreSQL" in second.stderr
-        assert here.alice.command("/email help").ok
+        assert company.alice.command("/email help").ok
         assert bot.stop() == 0
         lines = [json.loads(line) for line in bot.log().splitlines()]
     assert lines[-1]["event"] == "stopped"
@@ -87,17 +89,17 @@ def test_a_bot_without_a_replica_ends_well(here: Company, tmp_path: Path) -> Non
 
 
 @pytest.mark.full
-def test_a_policy_is_reloaded(here: Company, tmp_path: Path) -> None:
+def test_a_policy_is_reloaded(company: Company, tmp_path: Path) -> None:
     """A reload applies a valid policy, and keeps the previous policy if the new one is invalid."""
-    with running_bot(tmp_path, here.slack, here.mail, here.policy) as bot:
+    with running_bot(tmp_path, company.slack, company.mail, company.policy) as bot:
         bot.policy_file.write_text("version: 2\n")
         bot.reload()
-        here.slack.wait_for(lambda: "previous policy" in bot.readiness()[1]["policy"])
+        company.slack.wait_for(lambda: "previous policy" in bot.readiness()[1]["policy"])
         assert bot.readiness()[0] == 200
         assert "policy.yml: line 1" in bot.log()
-        bot.policy_file.write_text(here.policy.replace("requests_per_day: 1000", ""))
+        bot.policy_file.write_text(company.policy.replace("requests_per_day: 1000", ""))
         bot.reload()
-        here.slack.wait_for(lambda: bot.readiness()[1]["policy"] == "ok")
+        company.slack.wait_for(lambda: bot.readiness()[1]["policy"] == "ok")
         # Each signal must be handled, even if it arrives right after another.
         bot.process.send_signal(signal.SIGHUP)
         bot.process.send_signal(signal.SIGTERM)
@@ -105,28 +107,30 @@ def test_a_policy_is_reloaded(here: Company, tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-def test_http_requests_under_way_are_answered_before_the_end(here: Company, tmp_path: Path) -> None:
+def test_http_requests_under_way_are_answered_before_the_end(
+    company: Company, tmp_path: Path
+) -> None:
     """A command that arrives just before SIGTERM is acknowledged and stored."""
-    with running_bot(tmp_path, here.slack, here.mail, here.policy, mode="http") as bot:
-        here.slack.deliver_over_http(bot.slack_url)
+    with running_bot(tmp_path, company.slack, company.mail, company.policy, mode="http") as bot:
+        company.slack.deliver_over_http(bot.slack_url)
         try:
-            here.slack.faults.hang("users.info", seconds=1)
-            assert here.alice.command("/email alias add late@example.com").ok
+            company.slack.faults.hang("users.info", seconds=1)
+            assert company.alice.command("/email alias add late@example.com").ok
             bot.process.terminate()
             assert bot.stop() == 0
         finally:
-            here.slack.deliver_over_sockets()
+            company.slack.deliver_over_sockets()
         shown = bot.command("audit", "show")
     assert "late@example.com" in shown.stdout
 
 
 @pytest.mark.full
-def test_a_bot_that_starts_logs_what_it_finds(here: Company, tmp_path: Path) -> None:
+def test_a_bot_that_starts_logs_what_it_finds(company: Company, tmp_path: Path) -> None:
     """The bot starts despite a rejected token or an unknown user group, and logs both problems."""
     wrong = {"api_token": "wrong"}
-    policy = here.policy.replace("users: [", "usergroups: [S404]\n    users: [")
-    with running_bot(tmp_path, here.slack, here.mail, policy, settings=wrong) as bot:
-        here.slack.wait_for(lambda: "S404" in bot.log())
+    policy = company.policy.replace("users: [", "usergroups: [S404]\n    users: [")
+    with running_bot(tmp_path, company.slack, company.mail, policy, settings=wrong) as bot:
+        company.slack.wait_for(lambda: "S404" in bot.log())
         assert "api_token" in bot.log()
         status, parts = bot.readiness()
         assert (status, parts["mail"]) == (200, "refused")

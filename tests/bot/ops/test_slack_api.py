@@ -77,7 +77,7 @@ def test_a_window_is_updated_in_the_state_that_is_known(
 ) -> None:
     """Slack refuses to update a modal that has changed, unless the call contains no hash."""
     carol = slack.person("carol")
-    opened = slack_api.open_view(slack.world.trigger(carol.id), views.menu())
+    opened = slack_api.open_view(slack.state.trigger(carol.id), views.menu())
     changed = slack_api.update_view(opened, views.loading_modal("One"))
     assert changed.hash != opened.hash
     with pytest.raises(SlackRejected) as caught:

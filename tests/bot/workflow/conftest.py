@@ -46,7 +46,7 @@ def slack(clock: Clock) -> Iterator[Workspace]:
 
 
 @pytest.fixture
-def office(
+def harness(
     slack: Workspace, api: Api, mail: MailApi, database: Database, clock: Clock, tmp_path: Path
 ) -> Harness:
     """Provide the bot's workflow together with all services that it uses."""

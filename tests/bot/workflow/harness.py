@@ -141,10 +141,10 @@ class Harness:
         """Press a button on a card as the given user, without letting the worker count the vote."""
         posted = card or request.card
         assert posted is not None
-        world = self.slack.world
+        workspace_state = self.slack.state
         user = self.people[who].id
         reason = "" if approves else "Not now."
-        key, team, app = self.key(), world.team, world.app
+        key, team, app = self.key(), workspace_state.team, workspace_state.app
         press = ButtonPress(key, request.id, user, team, approves, posted, app, reason)
         return self.request_service.vote(press)
 
@@ -242,7 +242,7 @@ def open_harness(
     policies = [load(path)]
     slack_api = SlackApi(web_client(slack.bot_token, base_url=slack.base_url))
 
-    workspace = Workspace(slack.world.team, app=slack.world.app)
+    workspace = Workspace(slack.state.team, app=slack.state.app)
 
     def policy() -> Policy:
         return policies[0]

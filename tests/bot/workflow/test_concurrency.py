@@ -36,19 +36,19 @@ def clock() -> Clock:
     return _Now()
 
 
-def _automatic(office: Harness) -> None:
+def _automatic(harness: Harness) -> None:
     """Allow aliases without approval."""
     rule = {"name": "aliases", "actions": ["alias.add"], "automatic": True}
-    office.set_policy(rules=[rule], limits={"open_requests": 100})
+    harness.set_policy(rules=[rule], limits={"open_requests": 100})
 
 
-def _all_ended(office: Harness, asked: list[Request]) -> Callable[[], bool]:
-    return lambda: all(office.now(each).due_at is None for each in asked)
+def _all_ended(harness: Harness, asked: list[Request]) -> Callable[[], bool]:
+    return lambda: all(harness.now(each).due_at is None for each in asked)
 
 
-def test_two_workers_do_everything_once(office: Harness) -> None:
+def test_two_workers_do_everything_once(harness: Harness) -> None:
     """Two workers make each change exactly once, and never process the same mailbox at once."""
-    _automatic(office)
+    _automatic(harness)
     lock, at_work, clashes = threading.Lock(), set[str](), list[str]()
 
     def watched(request: Request, context: ExecutionContext) -> Outcome:
@@ -57,7 +57,7 @@ def test_two_workers_do_everything_once(office: Harness) -> None:
             clashes.extend({mailbox} & at_work)
             at_work.add(mailbox)
         try:
-            return office.deps.executor.execute(request, context)
+            return harness.deps.executor.execute(request, context)
         finally:
             with lock:
                 at_work.discard(mailbox)
@@ -65,7 +65,7 @@ def test_two_workers_do_everything_once(office: Harness) -> None:
     executor = Mock(execute=watched)
     workers = [
         Worker(
-            office.with_(process_name=owner, executor=executor, wake=threading.Event()), threads=2
+            harness.with_(process_name=owner, executor=executor, wake=threading.Event()), threads=2
         )
         for owner in ("one", "two")
     ]
@@ -74,31 +74,31 @@ def test_two_workers_do_everything_once(office: Harness) -> None:
     asked = []
     for number in range(12):
         change = Change(Action.ALIAS_ADD, f"alias-{number}@example.com")
-        asked.append(office.submit(("alice", "bob")[number % 2], change))
-    office.slack.wait_for(_all_ended(office, asked))
+        asked.append(harness.submit(("alice", "bob")[number % 2], change))
+    harness.slack.wait_for(_all_ended(harness, asked))
     assert all(worker.stop(PATIENCE) for worker in workers)
-    assert {office.now(each).state for each in asked} == {State.DONE}
+    assert {harness.now(each).state for each in asked} == {State.DONE}
     assert clashes == []
-    assert len(office.addresses(ALICE) | office.addresses(BOB)) == 2 + 12
-    assert len(office.deps.database.read(ledger.entries)) == 12
-    office.deps.database.read(audit.verify)
+    assert len(harness.addresses(ALICE) | harness.addresses(BOB)) == 2 + 12
+    assert len(harness.deps.database.read(ledger.entries)) == 12
+    harness.deps.database.read(audit.verify)
     for each in asked:
-        assert office.events(each).count("request.done") == 1
+        assert harness.events(each).count("request.done") == 1
 
 
-def test_a_worker_that_stops_ends_what_it_has_begun(office: Harness) -> None:
+def test_a_worker_that_stops_ends_what_it_has_begun(harness: Harness) -> None:
     """A worker that is stopped finishes the request that it is processing, and starts no other."""
-    _automatic(office)
+    _automatic(harness)
     begun, go_on = threading.Event(), threading.Event()
 
     def slow(request: Request, context: ExecutionContext) -> Outcome:
         begun.set()
         go_on.wait(PATIENCE)
-        return office.deps.executor.execute(request, context)
+        return harness.deps.executor.execute(request, context)
 
-    worker = Worker(office.with_(executor=Mock(execute=slow)), threads=1)
+    worker = Worker(harness.with_(executor=Mock(execute=slow)), threads=1)
     asked = [
-        office.submit(change=Change(Action.ALIAS_ADD, f"{name}@example.com"))
+        harness.submit(change=Change(Action.ALIAS_ADD, f"{name}@example.com"))
         for name in ("first", "second")
     ]
     worker.start()
@@ -106,24 +106,24 @@ def test_a_worker_that_stops_ends_what_it_has_begun(office: Harness) -> None:
     assert not worker.stop(0.01)
     go_on.set()
     assert worker.stop(PATIENCE)
-    states = sorted(office.now(each).state for each in asked)
+    states = sorted(harness.now(each).state for each in asked)
     assert states == [State.DONE, State.NEW]
-    assert all(office.now(each).lease_holder is None for each in asked)
+    assert all(harness.now(each).lease_holder is None for each in asked)
 
 
 def test_a_worker_outlives_its_database(
-    office: Harness, database_url: str, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A worker waits while its database is down, and then continues."""
-    _automatic(office)
+    _automatic(harness)
     with closing(Database(database_url)) as own, monkeypatch.context() as away:
         down = Mock(side_effect=DatabaseError("down"))
         away.setattr(own, "read", down)
         away.setattr(own, "write", down)
-        worker = Worker(office.with_(database=own), threads=1)
+        worker = Worker(harness.with_(database=own), threads=1)
         worker.start()
-        office.slack.wait_for(lambda: down.call_count > 2)
+        harness.slack.wait_for(lambda: down.call_count > 2)
         away.undo()
-        request = office.submit()
-        office.slack.wait_for(_all_ended(office, [request]))
+        request = harness.submit()
+        harness.slack.wait_for(_all_ended(harness, [request]))
         assert worker.stop(PATIENCE)

@@ -78,18 +78,18 @@ def database_url(empty_url: str) -> str:
     return empty_url
 
 
-def _by_target(office: Harness) -> dict[str, Request]:
+def _by_target(harness: Harness) -> dict[str, Request]:
     def found(c: Connection) -> list[Request | None]:
         return [requests.get(c, one) for one in c.scalars(select(tables.request.c.id))]
 
-    rows = office.deps.database.read(found)
+    rows = harness.deps.database.read(found)
     return {one.change.target.partition("@")[0]: one for one in rows if one is not None}
 
 
-def test_a_migrated_database_is_complete(office: Harness) -> None:
+def test_a_migrated_database_is_complete(harness: Harness) -> None:
     """A migration keeps all states, results, votes and audit rows, and every digest is valid."""
-    office.deps.database.read(audit.verify)
-    found = _by_target(office)
+    harness.deps.database.read(audit.verify)
+    found = _by_target(harness)
     assert {one.state for one in found.values()} == set(State)
     for one in found.values():
         assert one.state is State.NEW or one.digest == one.computed_digest()
@@ -98,36 +98,36 @@ def test_a_migrated_database_is_complete(office: Harness) -> None:
     assert found["blocked"].decide_by is not None
     assert found["pending"].decide_by is not None
     assert found["voted"].execute_by is not None
-    _counted, refused = office.votes(found["denied"])
+    _counted, refused = harness.votes(found["denied"])
     assert (refused.justification, refused.refusal is not None) == ("", True)
 
 
-def test_every_open_request_of_a_migrated_database_completes(office: Harness) -> None:
+def test_every_open_request_of_a_migrated_database_completes(harness: Harness) -> None:
     """Workers and approvers can complete every open request of a migrated database."""
-    office.clock.now = NOW
-    office.keys = itertools.count(1000)
-    before = _by_target(office)
-    office.work()
+    harness.clock.now = NOW
+    harness.keys = itertools.count(1000)
+    before = _by_target(harness)
+    harness.work()
     for name, approvers in {
         "new": ["bob"],
         "blocked": ["bob"],
         "pending": ["bob"],
         "team": ["dora"],
     }.items():
-        office.approve(_by_target(office)[name], *approvers)
-    office.pass_time(hours=1)
-    erin = office.people["erin"]
-    request = _by_target(office)["erin"]
-    office.passwords.authorize(erin.id, office.deps.workspace.team, request_id=request.id)
-    office.pass_time(days=1)
-    office.pass_time(days=1)
-    after = _by_target(office)
+        harness.approve(_by_target(harness)[name], *approvers)
+    harness.pass_time(hours=1)
+    erin = harness.people["erin"]
+    request = _by_target(harness)["erin"]
+    harness.passwords.authorize(erin.id, harness.deps.workspace.team, request_id=request.id)
+    harness.pass_time(days=1)
+    harness.pass_time(days=1)
+    after = _by_target(harness)
     assert {name: one.state for name, one in after.items() if before[name].is_open} == {
         **dict.fromkeys(("new", "blocked", "pending", "team"), State.DONE),
         **dict.fromkeys(("voted", "late", "executing"), State.DONE),
         **dict.fromkeys(("waiting", "erin", "dora"), State.EXPIRED),
     }
     ended = [one.id for one in before.values() if not one.is_open]
-    told = "".join(office.told("alice"))
+    told = "".join(harness.told("alice"))
     assert not any(one in told for one in ended)
-    office.deps.database.read(audit.verify)
+    harness.deps.database.read(audit.verify)

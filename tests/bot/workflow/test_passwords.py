@@ -25,7 +25,7 @@ ERIN = "erin@example.com"
 
 
 def _reveal(
-    office: Harness,
+    harness: Harness,
     who: str,
     mailbox: str = ALICE,
     request: Request | None = None,
@@ -33,43 +33,43 @@ def _reveal(
     show: Show | None = None,
 ) -> str:
     """Press "Create password", and return the new password."""
-    user, team = office.people[who].id, office.deps.workspace.team
+    user, team = harness.people[who].id, harness.deps.workspace.team
     request_id = request.id if request else None
     shown: list[SecretStr] = []
-    key = key or office.key()
-    office.passwords.create_and_show(key, user, team, mailbox, request_id, show or shown.append)
+    key = key or harness.key()
+    harness.passwords.create_and_show(key, user, team, mailbox, request_id, show or shown.append)
     return shown[0].get_secret_value()
 
 
-def _approved(office: Harness) -> Request:
+def _approved(harness: Harness) -> Request:
     """Return Alice's request for a new password for Erin, after two admins have approved it."""
-    request = office.ask(change=Change(Action.PASSWORD, ERIN))
-    approved = office.approve(request, "bob", "carol")
+    request = harness.ask(change=Change(Action.PASSWORD, ERIN))
+    approved = harness.approve(request, "bob", "carol")
     assert approved.state is State.APPROVED
     return approved
 
 
-def test_one_s_own_password_is_made_at_once(office: Harness, service: RunningService) -> None:
+def test_one_s_own_password_is_made_at_once(harness: Harness, service: RunningService) -> None:
     """Users can create their own password immediately.
 
     The owner and the auditors are notified.
     """
-    alice, team = office.people["alice"].id, office.deps.workspace.team
-    assert office.passwords.authorize(alice, team) == ALICE
-    made = _reveal(office, "alice")
+    alice, team = harness.people["alice"].id, harness.deps.workspace.team
+    assert harness.passwords.authorize(alice, team) == ALICE
+    made = _reveal(harness, "alice")
     assert opens(service, ALICE, made)
-    (request,) = office.lookups.status(alice)
+    (request,) = harness.lookups.status(alice)
     assert request.state is State.DONE
-    office.work()
-    assert office.events(request) == [
+    harness.work()
+    assert harness.events(request) == [
         "request.new",
         "request.approved",
         "request.executing",
         "request.done",
     ]
-    (notice,) = office.told("alice")
+    (notice,) = harness.told("alice")
     assert "The password of your mailbox" in notice
-    assert len(office.slack.messages(office.channels["audit"])) == 1
+    assert len(harness.slack.messages(harness.channels["audit"])) == 1
 
 
 def test_passwords_are_long_and_differ() -> None:
@@ -82,138 +82,138 @@ def test_passwords_are_long_and_differ() -> None:
         assert not set("".join(groups)) & set("il1o0")
 
 
-def test_pressing_again_makes_another_and_a_second_delivery_none(office: Harness) -> None:
+def test_pressing_again_makes_another_and_a_second_delivery_none(harness: Harness) -> None:
     """Pressing the button again creates another password, but a repeated delivery does not."""
-    first = _reveal(office, "alice", key="once")
+    first = _reveal(harness, "alice", key="once")
     with pytest.raises(UserError, match=r"password\.in_progress"):
-        _reveal(office, "alice", key="once")
-    assert _reveal(office, "alice") != first
+        _reveal(harness, "alice", key="once")
+    assert _reveal(harness, "alice") != first
 
 
-def test_the_owner_makes_what_was_approved_for_another(office: Harness) -> None:
+def test_the_owner_makes_what_was_approved_for_another(harness: Harness) -> None:
     """Only the mailbox's owner can create a password that someone else requested."""
-    request = _approved(office)
+    request = _approved(harness)
     assert request.quorum[0].approvals == 2
-    assert "when you are ready to copy it" in office.told("erin")[-1]
-    assert not any("when you are ready to copy it" in told for told in office.told("alice"))
-    erin, team = office.people["erin"].id, office.deps.workspace.team
-    assert office.passwords.authorize(erin, team, request_id=request.id) == ERIN
+    assert "when you are ready to copy it" in harness.told("erin")[-1]
+    assert not any("when you are ready to copy it" in told for told in harness.told("alice"))
+    erin, team = harness.people["erin"].id, harness.deps.workspace.team
+    assert harness.passwords.authorize(erin, team, request_id=request.id) == ERIN
     with pytest.raises(NeedsApproval, match=r"password\.needs_approval"):
-        office.passwords.authorize(office.people["bob"].id, team, ERIN)
+        harness.passwords.authorize(harness.people["bob"].id, team, ERIN)
     with pytest.raises(UserError, match=r"password\.not_yours"):
-        office.passwords.authorize(office.people["bob"].id, team, request_id=request.id)
+        harness.passwords.authorize(harness.people["bob"].id, team, request_id=request.id)
     for who in ("alice", "bob"):
         with pytest.raises(UserError, match=r"password\.not_yours"):
-            _reveal(office, who, ERIN, request)
-    assert _reveal(office, "erin", ERIN, request)
-    office.work()
-    assert office.now(request).state is State.DONE
-    assert "The password of your mailbox" in office.told("erin")[-1]
-    assert "Done" in office.told("alice")[-1]
+            _reveal(harness, who, ERIN, request)
+    assert _reveal(harness, "erin", ERIN, request)
+    harness.work()
+    assert harness.now(request).state is State.DONE
+    assert "The password of your mailbox" in harness.told("erin")[-1]
+    assert "Done" in harness.told("alice")[-1]
     with pytest.raises(UserError, match=r"password\.not_offered"):
-        _reveal(office, "erin", ERIN, request)
+        _reveal(harness, "erin", ERIN, request)
 
 
-def test_an_approved_password_is_looked_at_again(office: Harness) -> None:
+def test_an_approved_password_is_looked_at_again(harness: Harness) -> None:
     """If the requester's account is deactivated after the approval, no password is created."""
-    request = _approved(office)
-    office.slack.change_user(office.people["alice"], announce=False, deleted=True)
+    request = _approved(harness)
+    harness.slack.change_user(harness.people["alice"], announce=False, deleted=True)
     with pytest.raises(UserError, match=r"request\.requester_changed"):
-        _reveal(office, "erin", ERIN, request)
-    assert office.now(request).state is State.REFUSED
+        _reveal(harness, "erin", ERIN, request)
+    assert harness.now(request).state is State.REFUSED
 
 
-def test_an_offer_that_nobody_takes_expires(office: Harness) -> None:
+def test_an_offer_that_nobody_takes_expires(harness: Harness) -> None:
     """An approved password expires if it is not created in time."""
-    request = _approved(office)
-    office.clock.advance(days=1)
+    request = _approved(harness)
+    harness.clock.advance(days=1)
     with pytest.raises(UserError, match=r"password\.offer_expired"):
-        _reveal(office, "erin", ERIN, request)
-    office.work()
-    assert office.now(request).state is State.EXPIRED
+        _reveal(harness, "erin", ERIN, request)
+    harness.work()
+    assert harness.now(request).state is State.EXPIRED
 
 
 @pytest.mark.parametrize("change", [{"deleted": True}, {"email": "zoe@example.com"}])
-def test_a_changed_account_gets_none(office: Harness, change: dict[str, Any]) -> None:
+def test_a_changed_account_gets_none(harness: Harness, change: dict[str, Any]) -> None:
     """A user whose account has changed can neither open the offer nor press its button."""
-    alice, team = office.people["alice"].id, office.deps.workspace.team
-    office.passwords.authorize(alice, team)
-    office.slack.change_user(office.people["alice"], announce=False, **change)
+    alice, team = harness.people["alice"].id, harness.deps.workspace.team
+    harness.passwords.authorize(alice, team)
+    harness.slack.change_user(harness.people["alice"], announce=False, **change)
     with pytest.raises(UserError):
-        office.passwords.authorize(alice, team)
+        harness.passwords.authorize(alice, team)
     with pytest.raises(UserError):
-        _reveal(office, "alice")
+        _reveal(harness, "alice")
     with pytest.raises(UserError, match=r"person\.elsewhere"):
-        office.passwords.authorize(alice, "T0000ELSE")
+        harness.passwords.authorize(alice, "T0000ELSE")
 
 
-def test_whoever_is_told_at_once_may_press_at_once(office: Harness) -> None:
+def test_whoever_is_told_at_once_may_press_at_once(harness: Harness) -> None:
     """The owner can press the button while the worker still holds the request."""
-    request = _approved(office)
-    held = lease_request(office.deps, request.id)
+    request = _approved(harness)
+    held = lease_request(harness.deps, request.id)
     assert held is not None
     stopping = Mock(wait=Mock(side_effect=lambda _seconds: held.release(None)))
-    office.deps = office.with_(stopping=stopping)
-    assert _reveal(office, "erin", ERIN, request)
+    harness.deps = harness.with_(stopping=stopping)
+    assert _reveal(harness, "erin", ERIN, request)
 
 
-def test_a_request_or_mailbox_in_use_is_not_waited_for(office: Harness) -> None:
+def test_a_request_or_mailbox_in_use_is_not_waited_for(harness: Harness) -> None:
     """If the request or the mailbox is in use, the user can try again in a moment."""
-    request = _approved(office)
-    held = lease_request(office.deps, request.id)
+    request = _approved(harness)
+    held = lease_request(harness.deps, request.id)
     assert held is not None
-    office.deps.stopping.set()
+    harness.deps.stopping.set()
     with pytest.raises(UserError, match=r"mailbox\.busy"):
-        _reveal(office, "erin", ERIN, request)
+        _reveal(harness, "erin", ERIN, request)
     held.release(None)
-    now, take = office.clock(), requests.lock_mailbox
+    now, take = harness.clock(), requests.lock_mailbox
     until = now + timedelta(seconds=30)
-    office.deps.database.write(lambda c: take(c, ERIN, holder="another", now=now, until=until))
+    harness.deps.database.write(lambda c: take(c, ERIN, holder="another", now=now, until=until))
     with pytest.raises(UserError, match=r"mailbox\.busy"):
-        _reveal(office, "erin", ERIN, request)
-    office.clock.advance(seconds=30)
-    assert _reveal(office, "erin", ERIN, request)
+        _reveal(harness, "erin", ERIN, request)
+    harness.clock.advance(seconds=30)
+    assert _reveal(harness, "erin", ERIN, request)
 
 
-def test_without_an_answer_from_slack_nobody_is_believed(office: Harness) -> None:
+def test_without_an_answer_from_slack_nobody_is_believed(harness: Harness) -> None:
     """If Slack does not respond, no password is created."""
-    with office.slack.down(), pytest.raises(UserError, match=r"slack\.unavailable"):
-        _reveal(office, "alice")
-    assert office.lookups.status(office.people["alice"].id) == []
+    with harness.slack.down(), pytest.raises(UserError, match=r"slack\.unavailable"):
+        _reveal(harness, "alice")
+    assert harness.lookups.status(harness.people["alice"].id) == []
 
 
 @pytest.mark.parametrize("trouble", [SlackUnavailable(), SlackRejected("not_found"), SystemExit()])
 def test_a_password_that_was_not_shown_can_be_made_again(
-    office: Harness, trouble: BaseException
+    harness: Harness, trouble: BaseException
 ) -> None:
     """If a password could not be shown, the same approval allows creating another one."""
-    request = _approved(office)
+    request = _approved(harness)
     for who, mailbox, approved in (("erin", ERIN, request), ("alice", ALICE, None)):
         with pytest.raises((UserError, SystemExit)):
-            _reveal(office, who, mailbox, approved, show=Mock(side_effect=trouble))
-        office.work()
-    assert office.now(request).state is State.APPROVED
-    assert "request.done" not in office.events(request)
-    assert office.slack.messages(office.channels["audit"]) == []
-    offers = [told for told in office.told("erin") if "when you are ready to copy it" in told]
+            _reveal(harness, who, mailbox, approved, show=Mock(side_effect=trouble))
+        harness.work()
+    assert harness.now(request).state is State.APPROVED
+    assert "request.done" not in harness.events(request)
+    assert harness.slack.messages(harness.channels["audit"]) == []
+    offers = [told for told in harness.told("erin") if "when you are ready to copy it" in told]
     assert ["previous one" in offer for offer in offers] == [False, True]
-    assert office.lookups.status(office.people["alice"].id)[0].state is State.FAILED
-    assert "previous one" in office.told("alice")[-1]
-    assert _reveal(office, "erin", ERIN, request)
-    office.work()
-    assert office.now(request).state is State.DONE
+    assert harness.lookups.status(harness.people["alice"].id)[0].state is State.FAILED
+    assert "previous one" in harness.told("alice")[-1]
+    assert _reveal(harness, "erin", ERIN, request)
+    harness.work()
+    assert harness.now(request).state is State.DONE
 
 
 def test_a_silent_mail_service_costs_one_press(
-    office: Harness, mail: MailApi, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, mail: MailApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If the mail service does not respond, an approved password can still be created later."""
-    request = _approved(office)
+    request = _approved(harness)
     with monkeypatch.context() as patch:
         patch.setattr(mail, "set_password", Mock(side_effect=Unavailable))
         for approved in (request, None):
             with pytest.raises(UserError, match=r"password\.unknown_outcome"):
-                _reveal(office, "erin", ERIN, approved)
-    assert office.lookups.status(office.people["erin"].id)[0].state is State.FAILED
-    assert office.now(request).state is State.APPROVED
-    assert _reveal(office, "erin", ERIN, request)
+                _reveal(harness, "erin", ERIN, approved)
+    assert harness.lookups.status(harness.people["erin"].id)[0].state is State.FAILED
+    assert harness.now(request).state is State.APPROVED
+    assert _reveal(harness, "erin", ERIN, request)

@@ -32,17 +32,17 @@ def _account(**changes: Any) -> Disturbance:
     return lambda o, _: o.slack.change_user(o.people["alice"], announce=False, **changes)
 
 
-def _buried(office: Harness, _: Request) -> None:
-    at = office.clock()
+def _buried(harness: Harness, _: Request) -> None:
+    at = harness.clock()
     until = at + timedelta(days=90)
     reserve = tombstones.add
-    office.deps.database.write(lambda c: reserve(c, NEW, "erin@example.com", at=at, until=until))
+    harness.deps.database.write(lambda c: reserve(c, NEW, "erin@example.com", at=at, until=until))
 
 
-def _edited(office: Harness, request: Request) -> None:
+def _edited(harness: Harness, request: Request) -> None:
     change = replace(request.change, mailbox="erin@example.com")
-    now = office.now(request)
-    office.deps.database.write(lambda c: requests.save(c, now, change=change))
+    now = harness.now(request)
+    harness.deps.database.write(lambda c: requests.save(c, now, change=change))
 
 
 STRICTER = {"name": "aliases", "actions": ["alias.add"], "approvals": {"admins": 2}}
@@ -70,68 +70,68 @@ LATER_CHANGES: list[tuple[Disturbance, str]] = [
 
 @pytest.mark.parametrize(("change", "says"), CHANGES)
 def test_a_change_before_the_decision_stops_it(
-    office: Harness, change: Disturbance, says: str
+    harness: Harness, change: Disturbance, says: str
 ) -> None:
     """A change that occurs before the votes are counted stops the request."""
-    request = office.ask()
-    change(office, request)
-    stopped = office.approve(request, "bob")
+    request = harness.ask()
+    change(harness, request)
+    stopped = harness.approve(request, "bob")
     assert stopped.state is State.REFUSED
     assert says in str(stopped.result)
-    assert NEW not in office.addresses() | office.addresses("erin@example.com")
-    assert "Stopped" in office.cards()[0].text
+    assert NEW not in harness.addresses() | harness.addresses("erin@example.com")
+    assert "Stopped" in harness.cards()[0].text
 
 
 @pytest.mark.parametrize(("change", "says"), [*CHANGES, *LATER_CHANGES])
 def test_a_change_after_the_decision_stops_it_too(
-    office: Harness, change: Disturbance, says: str
+    harness: Harness, change: Disturbance, says: str
 ) -> None:
     """A change that occurs between the approval and a delayed execution stops the request."""
-    request = office.voted()
-    Worker(office.with_(executor=FailingExecutor())).step()
-    assert office.now(request).state is State.APPROVED
-    change(office, request)
-    office.pass_time(minutes=1)
-    stopped = office.now(request)
+    request = harness.voted()
+    Worker(harness.with_(executor=FailingExecutor())).step()
+    assert harness.now(request).state is State.APPROVED
+    change(harness, request)
+    harness.pass_time(minutes=1)
+    stopped = harness.now(request)
     assert stopped.state is State.REFUSED
     assert says in str(stopped.result)
-    assert NEW not in office.addresses() | office.addresses("erin@example.com")
+    assert NEW not in harness.addresses() | harness.addresses("erin@example.com")
 
 
-def test_a_policy_that_says_the_same_by_another_rule_stops_nothing(office: Harness) -> None:
+def test_a_policy_that_says_the_same_by_another_rule_stops_nothing(harness: Harness) -> None:
     """A policy change does not stop a request if another rule leads to the same decision."""
-    request = office.ask()
+    request = harness.ask()
     rule = {"name": "new-ones", "actions": ["alias.add"], "approvals": {"admins": 1}}
-    office.set_policy(rules=[rule], limits={"open_requests": 1})
-    assert office.approve(request, "bob").state is State.DONE
+    harness.set_policy(rules=[rule], limits={"open_requests": 1})
+    assert harness.approve(request, "bob").state is State.DONE
 
 
-def test_an_address_that_was_taken_meanwhile_fails(office: Harness) -> None:
+def test_an_address_that_was_taken_meanwhile_fails(harness: Harness) -> None:
     """If an address was taken in the meantime, the request fails without naming the new owner."""
-    request = office.ask()
-    office.api.patch("erin@example.com", emails=["erin@example.com", NEW])
-    failed = office.approve(request, "bob")
+    request = harness.ask()
+    harness.api.patch("erin@example.com", emails=["erin@example.com", NEW])
+    failed = harness.approve(request, "bob")
     assert failed.state is State.FAILED
     assert failed.result == Reason("address.taken", {"address": NEW})
 
 
-def test_what_was_approved_expires_if_it_is_not_carried_out(office: Harness) -> None:
+def test_what_was_approved_expires_if_it_is_not_carried_out(harness: Harness) -> None:
     """An approved request expires if it can't be executed in time."""
-    request = office.voted()
-    Worker(office.with_(executor=FailingExecutor(retry_after=2 * 86400))).step()
-    office.pass_time(days=2, seconds=1)
-    assert office.now(request).state is State.EXPIRED
-    assert NEW not in office.addresses()
+    request = harness.voted()
+    Worker(harness.with_(executor=FailingExecutor(retry_after=2 * 86400))).step()
+    harness.pass_time(days=2, seconds=1)
+    assert harness.now(request).state is State.EXPIRED
+    assert NEW not in harness.addresses()
 
 
-def test_a_request_that_was_stopped_in_the_midst_says_that_it_may_be_done(office: Harness) -> None:
+def test_a_request_that_was_stopped_in_the_midst_says_that_it_may_be_done(harness: Harness) -> None:
     """A request that is stopped during its execution reports that it may have taken effect."""
-    request = office.voted()
-    Worker(office.with_(executor=InterruptedExecutor(office.deps.executor))).step()
-    assert office.now(request).state is State.EXECUTING
-    _account(deleted=True)(office, request)
-    office.pass_time(minutes=1)
-    stopped = office.now(request)
+    request = harness.voted()
+    Worker(harness.with_(executor=InterruptedExecutor(harness.deps.executor))).step()
+    assert harness.now(request).state is State.EXECUTING
+    _account(deleted=True)(harness, request)
+    harness.pass_time(minutes=1)
+    stopped = harness.now(request)
     assert stopped.state is State.REFUSED
     assert stopped.result is not None
     assert stopped.result.code == "request.maybe_executed"
@@ -148,43 +148,43 @@ def test_a_request_that_was_stopped_in_the_midst_says_that_it_may_be_done(office
     ],
 )
 def test_an_edited_row_is_seen_when_it_is_judged(
-    office: Harness, column: str, value: object
+    harness: Harness, column: str, value: object
 ) -> None:
     """An edited request is detected by its digest, which covers the change and the approvers."""
-    request = office.ask()
+    request = harness.ask()
     edit: dict[str, Any] = {column: value}
-    office.deps.database.write(lambda c: requests.save(c, request, **edit))
-    assert office.approve(request, "bob").result == Reason("request.edited")
-    assert office.addresses() == {ALICE}
+    harness.deps.database.write(lambda c: requests.save(c, request, **edit))
+    assert harness.approve(request, "bob").result == Reason("request.edited")
+    assert harness.addresses() == {ALICE}
 
 
 @pytest.mark.parametrize("origin", ["slack", "expiry"])
-def test_a_state_alone_approves_nothing(office: Harness, origin: str) -> None:
+def test_a_state_alone_approves_nothing(harness: Harness, origin: str) -> None:
     """A request that was set to approved by hand is refused, because it has no votes."""
-    office.api.patch(BOB, emails=[BOB, NEW])
-    request = office.ask(change=Change(Action.ALIAS_REMOVE, NEW, BOB))
+    harness.api.patch(BOB, emails=[BOB, NEW])
+    request = harness.ask(change=Change(Action.ALIAS_REMOVE, NEW, BOB))
     assert request.state is State.PENDING
 
     def edit(c: Connection) -> None:
-        requests.transition(c, request, State.APPROVED, at=office.clock(), origin=origin)
-        requests.mark_due(c, request.id, at=office.clock())
+        requests.transition(c, request, State.APPROVED, at=harness.clock(), origin=origin)
+        requests.mark_due(c, request.id, at=harness.clock())
 
-    office.deps.database.write(edit)
-    office.work()
-    assert office.now(request).state is State.REFUSED
-    assert NEW in office.addresses(BOB)
+    harness.deps.database.write(edit)
+    harness.work()
+    assert harness.now(request).state is State.REFUSED
+    assert NEW in harness.addresses(BOB)
 
 
-def _forge(office: Harness, request: Request, who: str, state: VoteState) -> None:
+def _forge(harness: Harness, request: Request, who: str, state: VoteState) -> None:
     """Write a vote into the database."""
     assert request.card is not None
     vote = Vote(
         request=request.id,
-        voter=office.people[who].id,
+        voter=harness.people[who].id,
         team=request.team,
         approves=True,
         state=state,
-        at=office.clock(),
+        at=harness.clock(),
         card=request.card,
         mailbox=f"{who}@example.com" if state is VoteState.COUNTED else None,
         groups=("admins",),
@@ -192,47 +192,47 @@ def _forge(office: Harness, request: Request, who: str, state: VoteState) -> Non
 
     def write(c: Connection) -> None:
         assert votes.cast(c, vote)
-        requests.mark_due(c, request.id, at=office.clock())
+        requests.mark_due(c, request.id, at=harness.clock())
 
-    office.deps.database.write(write)
+    harness.deps.database.write(write)
 
 
 @pytest.mark.parametrize("who", ["erin", "bob"])
-def test_a_forged_approval_stops_the_request(office: Harness, who: str) -> None:
+def test_a_forged_approval_stops_the_request(harness: Harness, who: str) -> None:
     """A forged approval, by the requester or by anyone who may not approve, stops the request."""
     change = Change(Action.FORWARD_ADD, "team@example.com", destinations=(ALICE,))
-    request = office.ask("bob", change)
-    _forge(office, request, who, VoteState.COUNTED)
-    assert office.approve(request, "dora").state is State.REFUSED
-    assert office.api.get("team@example.com").status_code == 404
+    request = harness.ask("bob", change)
+    _forge(harness, request, who, VoteState.COUNTED)
+    assert harness.approve(request, "dora").state is State.REFUSED
+    assert harness.api.get("team@example.com").status_code == 404
 
 
-def test_the_requesters_vote_is_refused_when_it_is_judged(office: Harness) -> None:
+def test_the_requesters_vote_is_refused_when_it_is_judged(harness: Harness) -> None:
     """A requester's own vote is refused when votes are counted, even if it was stored."""
-    request = office.ask("bob")
-    _forge(office, request, "bob", VoteState.CAST)
-    office.work()
-    assert office.now(request).state is State.PENDING
-    assert [one.refusal for one in office.votes(request)] == [Reason("vote.own_request")]
+    request = harness.ask("bob")
+    _forge(harness, request, "bob", VoteState.CAST)
+    harness.work()
+    assert harness.now(request).state is State.PENDING
+    assert [one.refusal for one in harness.votes(request)] == [Reason("vote.own_request")]
 
 
-def test_the_bot_s_own_removal_is_compared_with_its_digest(office: Harness) -> None:
+def test_the_bot_s_own_removal_is_compared_with_its_digest(harness: Harness) -> None:
     """A removal request forged in the bot's name is not executed, because its digest is wrong."""
-    office.api.mailbox("zoe@example.com", "zz@example.com")
+    harness.api.mailbox("zoe@example.com", "zz@example.com")
     change = Change(Action.ALIAS_REMOVE, "zz@example.com", "zoe@example.com")
-    at = office.clock()
-    forged = office.deps.database.write(
+    at = harness.clock()
+    forged = harness.deps.database.write(
         lambda c: requests.add(
             c,
             change=change,
-            requester=office.people["alice"].id,
-            team=office.deps.workspace.team,
+            requester=harness.people["alice"].id,
+            team=harness.deps.workspace.team,
             at=at,
             origin="expiry",
             state=State.APPROVED,
             requester_mailbox=ALICE,
         )
     )
-    office.work()
-    assert office.now(forged).state is State.REFUSED
-    assert "zz@example.com" in office.addresses("zoe@example.com")
+    harness.work()
+    assert harness.now(forged).state is State.REFUSED
+    assert "zz@example.com" in harness.addresses("zoe@example.com")

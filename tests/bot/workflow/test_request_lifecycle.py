@@ -27,15 +27,15 @@ from postroom_bot.workflow.worker import Worker
 TEAM = "team@example.com"
 
 
-def test_an_alias_is_asked_for_approved_and_added(office: Harness) -> None:
+def test_an_alias_is_asked_for_approved_and_added(harness: Harness) -> None:
     """A requested alias is approved and added, with an audit row for each step."""
-    request = office.ask()
+    request = harness.ask()
     assert request.state is State.PENDING
     assert request.requester_mailbox == ALICE
-    done = office.approve(request, "bob")
+    done = harness.approve(request, "bob")
     assert done.state is State.DONE
-    assert NEW in office.addresses()
-    assert office.events(request) == [
+    assert NEW in harness.addresses()
+    assert harness.events(request) == [
         "request.new",
         "request.pending",
         "card.posted",
@@ -45,219 +45,223 @@ def test_an_alias_is_asked_for_approved_and_added(office: Harness) -> None:
         "request.executing",
         "request.done",
     ]
-    details = office.details(request)
+    details = harness.details(request)
     assert details["request.pending"]["digest"] == done.digest
     assert details["request.pending"]["policy"] == done.policy_digest
     assert details["vote.counted"]["groups"] == ["admins"]
-    (card,) = office.cards()
+    (card,) = harness.cards()
     assert "Done" in card.text
-    waiting, told = office.told("alice")
+    waiting, told = harness.told("alice")
     assert "Waiting for 1 approval" in waiting
     assert "Done" in told
-    (entry,) = office.deps.database.read(ledger.entries)
+    (entry,) = harness.deps.database.read(ledger.entries)
     assert (entry.request_id, entry.change.mailbox) == (done.id, ALICE)
-    (line,) = office.slack.messages(office.channels["audit"])
+    (line,) = harness.slack.messages(harness.channels["audit"])
     assert done.id in line.text
 
 
-def test_what_needs_no_approval_is_done_at_once(office: Harness) -> None:
+def test_what_needs_no_approval_is_done_at_once(harness: Harness) -> None:
     """A request that needs no approval is executed without a card."""
-    office.approve(office.ask(), "bob")
-    gone = office.ask(change=Change(Action.ALIAS_REMOVE, NEW))
+    harness.approve(harness.ask(), "bob")
+    gone = harness.ask(change=Change(Action.ALIAS_REMOVE, NEW))
     assert gone.state is State.DONE
-    assert office.details(gone)["request.approved"]["rule"] == gone.rule
-    assert NEW not in office.addresses()
-    assert len(office.cards()) == 1
-    owner = office.deps.database.read(lambda c: tombstones.owner_of(c, NEW, now=office.clock()))
+    assert harness.details(gone)["request.approved"]["rule"] == gone.rule
+    assert NEW not in harness.addresses()
+    assert len(harness.cards()) == 1
+    owner = harness.deps.database.read(lambda c: tombstones.owner_of(c, NEW, now=harness.clock()))
     assert owner == ALICE
-    other = office.ask("erin")
+    other = harness.ask("erin")
     assert other.state is State.REFUSED
     assert other.result == Reason("address.kept_free", {"address": NEW})
-    assert office.approve(office.ask(), "bob").state is State.DONE
-    assert not office.deps.database.read(lambda c: tombstones.owner_of(c, NEW, now=office.clock()))
+    assert harness.approve(harness.ask(), "bob").state is State.DONE
+    assert not harness.deps.database.read(
+        lambda c: tombstones.owner_of(c, NEW, now=harness.clock())
+    )
 
 
-def test_a_forwarder_needs_somebody_of_each_group(office: Harness) -> None:
+def test_a_forwarder_needs_somebody_of_each_group(harness: Harness) -> None:
     """If two groups must approve a forwarder, an approver in both counts for only one of them."""
     change = Change(Action.FORWARD_ADD, "team@example.com", destinations=(ALICE,))
-    request = office.ask(change=change)
-    assert office.approve(request, "dora").state is State.PENDING
-    done = office.approve(request, "carol")
+    request = harness.ask(change=change)
+    assert harness.approve(request, "dora").state is State.PENDING
+    done = harness.approve(request, "carol")
     assert done.state is State.DONE
-    members = office.api.get("team@example.com").json()["members"]
+    members = harness.api.get("team@example.com").json()["members"]
     assert members == [ALICE]
 
 
-def test_a_denied_request_ends(office: Harness) -> None:
+def test_a_denied_request_ends(harness: Harness) -> None:
     """A denied request changes nothing, and the requester gets the reason."""
-    request = office.ask()
-    office.vote("bob", request, approves=False)
-    office.work()
-    assert office.now(request).state is State.DENIED
-    assert NEW not in office.addresses()
-    assert "Not now." in office.told("alice")[-1]
-    assert office.details(request)["request.denied"]["reason"] == "Not now."
+    request = harness.ask()
+    harness.vote("bob", request, approves=False)
+    harness.work()
+    assert harness.now(request).state is State.DENIED
+    assert NEW not in harness.addresses()
+    assert "Not now." in harness.told("alice")[-1]
+    assert harness.details(request)["request.denied"]["reason"] == "Not now."
 
 
 @pytest.mark.parametrize("state", [State.NEW, State.APPROVED])
-def test_what_is_not_begun_can_be_cancelled(office: Harness, state: State) -> None:
+def test_what_is_not_begun_can_be_cancelled(harness: Harness, state: State) -> None:
     """A request can be cancelled until its execution begins."""
-    request = office.submit()
+    request = harness.submit()
     if state is State.APPROVED:
-        office.work()
-        office.vote("bob", office.now(request))
-        Worker(office.with_(executor=FailingExecutor())).step()
-    assert office.now(request).state is state
-    answer = office.request_service.cancel(office.key(), request.id, request.requester)
+        harness.work()
+        harness.vote("bob", harness.now(request))
+        Worker(harness.with_(executor=FailingExecutor())).step()
+    assert harness.now(request).state is state
+    answer = harness.request_service.cancel(harness.key(), request.id, request.requester)
     assert answer.code == "request.cancelled"
-    office.work()
-    assert office.now(request).state is State.CANCELLED
-    assert office.addresses() == {ALICE}
+    harness.work()
+    assert harness.now(request).state is State.CANCELLED
+    assert harness.addresses() == {ALICE}
 
 
-def test_a_request_is_cancelled_by_its_requester_only(office: Harness) -> None:
+def test_a_request_is_cancelled_by_its_requester_only(harness: Harness) -> None:
     """Only the requester can cancel a request. For other users, the request ID is unknown."""
-    request = office.ask()
-    bob, alice = office.people["bob"].id, office.people["alice"].id
-    assert office.request_service.cancel(office.key(), request.id, bob).code == "request.unknown"
-    first = office.request_service.cancel(office.key(), request.id, alice)
-    assert office.request_service.cancel(office.key(), request.id, alice) == first
-    office.work()
-    assert office.now(request).state is State.CANCELLED
-    assert "Cancelled" in office.cards()[0].text
-    assert office.events(request).count("request.cancelled") == 1
+    request = harness.ask()
+    bob, alice = harness.people["bob"].id, harness.people["alice"].id
+    assert harness.request_service.cancel(harness.key(), request.id, bob).code == "request.unknown"
+    first = harness.request_service.cancel(harness.key(), request.id, alice)
+    assert harness.request_service.cancel(harness.key(), request.id, alice) == first
+    harness.work()
+    assert harness.now(request).state is State.CANCELLED
+    assert "Cancelled" in harness.cards()[0].text
+    assert harness.events(request).count("request.cancelled") == 1
 
 
-def test_approvers_are_reminded_once_and_then_the_request_expires(office: Harness) -> None:
+def test_approvers_are_reminded_once_and_then_the_request_expires(harness: Harness) -> None:
     """Approvers are reminded once, with a link to the card. After that, the request expires."""
-    request = office.ask()
-    office.pass_time(hours=4)
-    card, reminder = office.cards()
+    request = harness.ask()
+    harness.pass_time(hours=4)
+    card, reminder = harness.cards()
     assert "/archives/" in reminder.text
     assert all("<!subteam^S" in f"{one.text} {one.blocks}" for one in (card, reminder))
-    channels = office.policies[0].channels.model_dump(exclude_none=True)
-    office.set_policy(channels={**channels, "mention_approvers": False})
-    assert office.policies[0].mentioned(request.quorum) == []
-    office.pass_time(hours=10)
-    assert len(office.cards()) == 2
-    office.pass_time(hours=10)
-    assert office.now(request).state is State.EXPIRED
-    assert "Expired" in office.cards()[0].text
-    assert "Expired" in office.told("alice")[-1]
-    assert office.now(request).due_at is None
+    channels = harness.policies[0].channels.model_dump(exclude_none=True)
+    harness.set_policy(channels={**channels, "mention_approvers": False})
+    assert harness.policies[0].mentioned(request.quorum) == []
+    harness.pass_time(hours=10)
+    assert len(harness.cards()) == 2
+    harness.pass_time(hours=10)
+    assert harness.now(request).state is State.EXPIRED
+    assert "Expired" in harness.cards()[0].text
+    assert "Expired" in harness.told("alice")[-1]
+    assert harness.now(request).due_at is None
 
 
-def test_an_alias_with_an_end_is_removed_by_the_bot(office: Harness) -> None:
+def test_an_alias_with_an_end_is_removed_by_the_bot(harness: Harness) -> None:
     """The bot removes an alias at the end of its last day in the bot's time zone."""
-    office.deps = office.with_(zone=ZoneInfo("America/New_York"))
+    harness.deps = harness.with_(zone=ZoneInfo("America/New_York"))
     change = Change(Action.ALIAS_ADD, NEW, last_day=date(2026, 11, 23))
-    done = office.approve(office.ask(change=change), "bob")
-    office.pass_time(days=2, hours=16)
-    assert NEW in office.addresses()
-    office.pass_time(hours=1)
-    assert NEW not in office.addresses()
-    removal = office.lookups.status(office.people["alice"].id)[0]
+    done = harness.approve(harness.ask(change=change), "bob")
+    harness.pass_time(days=2, hours=16)
+    assert NEW in harness.addresses()
+    harness.pass_time(hours=1)
+    assert NEW not in harness.addresses()
+    removal = harness.lookups.status(harness.people["alice"].id)[0]
     assert (removal.origin, removal.state) == ("expiry", State.DONE)
-    assert "last day has passed" in office.told("alice")[-1]
-    assert office.now(done).due_at is None
+    assert "last day has passed" in harness.told("alice")[-1]
+    assert harness.now(done).due_at is None
 
 
-def test_an_end_is_announced_once_and_can_be_extended(office: Harness) -> None:
+def test_an_end_is_announced_once_and_can_be_extended(harness: Harness) -> None:
     """A user is notified once before an alias or a destination ends, and can extend it."""
-    office.api.forwarder(TEAM, [BOB])
-    alice, team = office.people["alice"].id, office.deps.workspace.team
+    harness.api.forwarder(TEAM, [BOB])
+    alice, team = harness.people["alice"].id, harness.deps.workspace.team
     change = Change(Action.FORWARD_ADD, TEAM, destinations=(ALICE,), last_day=date(2026, 12, 1))
-    first = office.approve(office.ask(change=change), "bob", "dora")
-    office.pass_time(days=8)
-    office.pass_time(hours=1)
-    notices = [first.id in told and "30 more days" in told for told in office.told("alice")[-2:]]
+    first = harness.approve(harness.ask(change=change), "bob", "dora")
+    harness.pass_time(days=8)
+    harness.pass_time(hours=1)
+    notices = [first.id in told and "30 more days" in told for told in harness.told("alice")[-2:]]
     assert notices == [False, True]
     other = Change(Action.FORWARD_ADD, TEAM, destinations=("carol@example.com",))
-    office.approve(office.ask("bob", other), "carol", "dora")
-    extended = office.request_service.extend(office.key(), first.id, alice, team)
+    harness.approve(harness.ask("bob", other), "carol", "dora")
+    extended = harness.request_service.extend(harness.key(), first.id, alice, team)
     assert extended.change.last_day == date(2026, 12, 31)
-    office.work()
-    assert office.approve(office.now(extended), "bob", "dora").state is State.DONE
-    office.pass_time(days=5)
-    assert office.api.get(TEAM).json()["members"] == [ALICE, BOB, "carol@example.com"]
-    office.pass_time(days=30)
-    assert office.api.get(TEAM).json()["members"] == [BOB, "carol@example.com"]
-    for user in (alice, office.people["bob"].id):
+    harness.work()
+    assert harness.approve(harness.now(extended), "bob", "dora").state is State.DONE
+    harness.pass_time(days=5)
+    assert harness.api.get(TEAM).json()["members"] == [ALICE, BOB, "carol@example.com"]
+    harness.pass_time(days=30)
+    assert harness.api.get(TEAM).json()["members"] == [BOB, "carol@example.com"]
+    for user in (alice, harness.people["bob"].id):
         with pytest.raises(UserError):
-            office.request_service.extend(office.key(), first.id, user, team)
+            harness.request_service.extend(harness.key(), first.id, user, team)
 
 
-def test_an_alias_without_an_end_is_given_none(office: Harness) -> None:
+def test_an_alias_without_an_end_is_given_none(harness: Harness) -> None:
     """A request for an existing alias without an end date does not add an end date."""
-    office.api.patch(ALICE, emails=[ALICE, NEW])
-    refused = office.ask(change=Change(Action.ALIAS_ADD, NEW, last_day=date(2026, 11, 23)))
+    harness.api.patch(ALICE, emails=[ALICE, NEW])
+    refused = harness.ask(change=Change(Action.ALIAS_ADD, NEW, last_day=date(2026, 11, 23)))
     assert (refused.state, refused.result) == (State.REFUSED, Reason("end.none", {"address": NEW}))
-    office.pass_time(days=3)
-    assert NEW in office.addresses()
+    harness.pass_time(days=3)
+    assert NEW in harness.addresses()
 
 
-def test_nobody_else_can_keep_an_alias_from_ending(office: Harness) -> None:
+def test_nobody_else_can_keep_an_alias_from_ending(harness: Harness) -> None:
     """Another user's refused request does not prevent the removal of an expired alias."""
     ending = Change(Action.ALIAS_ADD, NEW, last_day=date(2026, 11, 23))
-    office.approve(office.ask("bob", ending), "carol")
-    assert office.ask("alice", Change(Action.ALIAS_REMOVE, NEW)).state is State.REFUSED
-    assert NEW in office.addresses(BOB)
-    office.pass_time(days=3)
-    assert NEW not in office.addresses(BOB)
+    harness.approve(harness.ask("bob", ending), "carol")
+    assert harness.ask("alice", Change(Action.ALIAS_REMOVE, NEW)).state is State.REFUSED
+    assert NEW in harness.addresses(BOB)
+    harness.pass_time(days=3)
+    assert NEW not in harness.addresses(BOB)
 
 
-def test_the_same_wish_is_one_request(office: Harness) -> None:
+def test_the_same_wish_is_one_request(harness: Harness) -> None:
     """A repeated delivery finds the first request, and another identical request is refused."""
     change = Change(Action.ALIAS_ADD, NEW)
-    alice, team = office.people["alice"].id, office.deps.workspace.team
-    first = office.request_service.submit("once", change, alice, team)
-    assert office.request_service.submit("once", change, alice, team).id == first.id
+    alice, team = harness.people["alice"].id, harness.deps.workspace.team
+    first = harness.request_service.submit("once", change, alice, team)
+    assert harness.request_service.submit("once", change, alice, team).id == first.id
     with pytest.raises(UserError, match=rf"request.duplicate .*{first.id}"):
-        office.request_service.submit("again", change, alice, team)
-    office.work()
-    assert office.request_service.submit("once", change, alice, team).id == first.id
+        harness.request_service.submit("again", change, alice, team)
+    harness.work()
+    assert harness.request_service.submit("once", change, alice, team).id == first.id
     with pytest.raises(UserError, match=first.id):
-        office.ask(change=Change(Action.ALIAS_ADD, NEW, ALICE))
+        harness.ask(change=Change(Action.ALIAS_ADD, NEW, ALICE))
     # If the request names no mailbox, the worker must determine the mailbox first.
-    unnamed = office.ask(change=change)
+    unnamed = harness.ask(change=change)
     assert unnamed.state is State.REFUSED
     assert unnamed.result == Reason("request.duplicate", {"request": first.id})
 
 
-def test_somebody_of_another_workspace_gets_nowhere(office: Harness) -> None:
+def test_somebody_of_another_workspace_gets_nowhere(harness: Harness) -> None:
     """A request from another workspace is refused before anything is stored."""
     with pytest.raises(UserError, match=r"person\.elsewhere"):
-        office.request_service.submit("key", Change(Action.ALIAS_ADD, NEW), "U0", "T0000ELSE")
+        harness.request_service.submit("key", Change(Action.ALIAS_ADD, NEW), "U0", "T0000ELSE")
 
 
-def test_in_an_organisation_the_account_tells_who_belongs_here(office: Harness) -> None:
+def test_in_an_organisation_the_account_tells_who_belongs_here(harness: Harness) -> None:
     """In a Slack organization, the worker checks whether the user's account is in the workspace."""
-    ours = replace(office.deps.workspace, enterprise="E0000ORGA")
-    request_service = RequestService(office.deps.database, office.clock, ours)
-    mallory = office.slack.person("mallory", email="mallory@example.com", team="T0000ELSE")
+    ours = replace(harness.deps.workspace, enterprise="E0000ORGA")
+    request_service = RequestService(harness.deps.database, harness.clock, ours)
+    mallory = harness.slack.person("mallory", email="mallory@example.com", team="T0000ELSE")
     change = Change(Action.ALIAS_ADD, NEW)
-    request = request_service.submit(office.key(), change, mallory.id, "T0000ELSE")
-    office.work(Worker(office.with_(workspace=ours)))
-    assert office.now(request).state is State.REFUSED
-    assert office.now(request).result == Reason("person.other_workspace")
+    request = request_service.submit(harness.key(), change, mallory.id, "T0000ELSE")
+    harness.work(Worker(harness.with_(workspace=ours)))
+    assert harness.now(request).state is State.REFUSED
+    assert harness.now(request).result == Reason("person.other_workspace")
 
 
-def test_limits_count_what_was_asked_for_before(office: Harness) -> None:
+def test_limits_count_what_was_asked_for_before(harness: Harness) -> None:
     """Requests count against the limits in the order of their submission."""
     asked = []
     for number in range(4):
-        asked.append(office.submit(change=Change(Action.ALIAS_ADD, f"orders-{number}@example.com")))
-        office.clock.advance(seconds=1)
-    office.work()
-    states = [office.now(each).state for each in asked]
+        asked.append(
+            harness.submit(change=Change(Action.ALIAS_ADD, f"orders-{number}@example.com"))
+        )
+        harness.clock.advance(seconds=1)
+    harness.work()
+    states = [harness.now(each).state for each in asked]
     assert states == [State.PENDING] * 3 + [State.REFUSED]
 
 
 @pytest.fixture
-def _there(office: Harness) -> None:
+def _there(harness: Harness) -> None:
     """Create an alias for Alice, and a forwarder to Alice and Bob."""
-    office.api.patch(ALICE, emails=[ALICE, "sales@example.com"])
-    office.api.forwarder(TEAM, [ALICE, BOB])
+    harness.api.patch(ALICE, emails=[ALICE, "sales@example.com"])
+    harness.api.forwarder(TEAM, [ALICE, BOB])
 
 
 @pytest.mark.usefixtures("_there")
@@ -276,15 +280,15 @@ def _there(office: Harness) -> None:
     ],
 )
 def test_what_can_not_or_need_not_be_is_refused_without_a_card(
-    office: Harness, change: Change, code: str
+    harness: Harness, change: Change, code: str
 ) -> None:
     """An impossible or unnecessary request is refused with a reason and without a card."""
-    request = office.ask(change=change)
+    request = harness.ask(change=change)
     assert request.state is State.REFUSED
     assert request.result is not None
     assert request.result.code == code
-    assert reason_text(request.result) in office.told("alice")[-1]
-    assert office.cards() == []
+    assert reason_text(request.result) in harness.told("alice")[-1]
+    assert harness.cards() == []
 
 
 @pytest.mark.usefixtures("_there")
@@ -296,27 +300,27 @@ def test_what_can_not_or_need_not_be_is_refused_without_a_card(
         Change(Action.FORWARD_ADD, TEAM, destinations=(ALICE,)),
     ],
 )
-def test_what_is_so_of_others_is_told_to_approvers_alone(office: Harness, change: Change) -> None:
+def test_what_is_so_of_others_is_told_to_approvers_alone(harness: Harness, change: Change) -> None:
     """Only approvers learn that a change to another user's address is unnecessary."""
-    assert office.ask("erin", change).state is State.PENDING
-    assert office.ask("bob", change).state is State.REFUSED
+    assert harness.ask("erin", change).state is State.PENDING
+    assert harness.ask("bob", change).state is State.REFUSED
 
 
-def test_another_end_is_something_to_do(office: Harness) -> None:
+def test_another_end_is_something_to_do(harness: Harness) -> None:
     """Setting a new end date or removing one is a change. Setting the same end date is not."""
     first, later = date(2026, 11, 23), date(2026, 11, 25)
     for end in (first, later, None):
         change = Change(Action.ALIAS_ADD, NEW, last_day=end)
-        assert office.approve(office.ask(change=change), "bob").state is State.DONE
-        assert office.ask(change=change).state is State.REFUSED
-    office.pass_time(days=6)
-    assert NEW in office.addresses()
+        assert harness.approve(harness.ask(change=change), "bob").state is State.DONE
+        assert harness.ask(change=change).state is State.REFUSED
+    harness.pass_time(days=6)
+    assert NEW in harness.addresses()
 
 
-def test_a_day_that_is_over_makes_no_request(office: Harness) -> None:
+def test_a_day_that_is_over_makes_no_request(harness: Harness) -> None:
     """A last day in the past is refused before a request is stored. Today is accepted."""
-    today = office.clock().date()
+    today = harness.clock().date()
     with pytest.raises(EndDatePassed):
-        office.submit(change=Change(Action.ALIAS_ADD, NEW, last_day=today - timedelta(days=1)))
-    assert office.lookups.status(office.people["alice"].id) == []
-    assert office.ask(change=Change(Action.ALIAS_ADD, NEW, last_day=today)).state is State.PENDING
+        harness.submit(change=Change(Action.ALIAS_ADD, NEW, last_day=today - timedelta(days=1)))
+    assert harness.lookups.status(harness.people["alice"].id) == []
+    assert harness.ask(change=Change(Action.ALIAS_ADD, NEW, last_day=today)).state is State.PENDING

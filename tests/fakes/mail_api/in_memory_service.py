@@ -96,7 +96,7 @@ class InMemoryService:
         self._disturbances.append(Disturbance(method, reply, effect, skip))
         self._disturbances += [Disturbance(method, reply, effect) for _time in range(times - 1)]
 
-    def meddle(self, method: str, action: Callable[[], object], *, times: int = 1) -> None:
+    def interfere(self, method: str, action: Callable[[], object], *, times: int = 1) -> None:
         """Call ``action`` right after each of the next requests of a method."""
         self._meddlers += [(method, action)] * times
 

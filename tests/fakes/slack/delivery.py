@@ -38,29 +38,29 @@ class SlackRequest(NamedTuple):
     payload: Payload
 
 
-def command(world: WorkspaceState, user: User, channel: Channel, text: str) -> SlackRequest:
+def command(workspace: WorkspaceState, user: User, channel: Channel, text: str) -> SlackRequest:
     """Return a slash command that was typed as `text`, such as `/email help`."""
     name, _space, rest = text.partition(" ")
     payload = {
         "team_id": user.team,
-        "team_domain": world.domain,
+        "team_domain": workspace.domain,
         "channel_id": channel.id,
         "channel_name": channel.name,
         "user_id": user.id,
         "user_name": user.name,
         "command": name,
-        "text": _escaped(world, rest.strip()),
-        "api_app_id": world.app,
+        "text": _escaped(workspace, rest.strip()),
+        "api_app_id": workspace.app,
         "is_enterprise_install": "false",
-        "trigger_id": world.trigger(user.id),
-        "response_url": world.new_response_url(user.id, channel.id),
+        "trigger_id": workspace.trigger(user.id),
+        "response_url": workspace.new_response_url(user.id, channel.id),
     }
     if user.enterprise:
         payload["enterprise_id"] = user.enterprise
     return SlackRequest(COMMANDS, payload)
 
 
-def press(world: WorkspaceState, user: User, message: Message, action: Payload) -> SlackRequest:
+def press(workspace: WorkspaceState, user: User, message: Message, action: Payload) -> SlackRequest:
     """Return the `block_actions` payload for a button in a message."""
     container = {
         "type": "message",
@@ -68,24 +68,26 @@ def press(world: WorkspaceState, user: User, message: Message, action: Payload) 
         "channel_id": message.channel,
         "is_ephemeral": message.only_for is not None,
     }
-    channel = world.channels[message.channel]
+    channel = workspace.channels[message.channel]
     payload = {
-        **_common(world, user, "block_actions"),
+        **_common(workspace, user, "block_actions"),
         "container": container,
         "channel": {"id": channel.id, "name": channel.name},
         "message": message.as_slack(),
         "state": {"values": {}},
-        "response_url": world.new_response_url(user.id, channel.id),
+        "response_url": workspace.new_response_url(user.id, channel.id),
         "actions": [action],
     }
     return SlackRequest(INTERACTIVE, payload)
 
 
-def press_in_view(world: WorkspaceState, user: User, view: View, action: Payload) -> SlackRequest:
+def press_in_view(
+    workspace: WorkspaceState, user: User, view: View, action: Payload
+) -> SlackRequest:
     """Return the `block_actions` payload for a button in a modal or a Home tab."""
     in_modal = view.content["type"] == "modal"
     payload = {
-        **_common(world, user, "block_actions", in_modal=in_modal),
+        **_common(workspace, user, "block_actions", in_modal=in_modal),
         "container": {"type": "view", "view_id": view.id},
         "view": views.as_slack(view),
         "actions": [action],
@@ -93,34 +95,34 @@ def press_in_view(world: WorkspaceState, user: User, view: View, action: Payload
     return SlackRequest(INTERACTIVE, payload)
 
 
-def submission(world: WorkspaceState, user: User, view: View) -> SlackRequest:
+def submission(workspace: WorkspaceState, user: User, view: View) -> SlackRequest:
     """Return the `view_submission` payload for a modal."""
-    common = _common(world, user, "view_submission", in_modal=True)
+    common = _common(workspace, user, "view_submission", in_modal=True)
     return SlackRequest(INTERACTIVE, {**common, "view": views.as_slack(view)})
 
 
-def shortcut(world: WorkspaceState, user: User, callback_id: str) -> SlackRequest:
+def shortcut(workspace: WorkspaceState, user: User, callback_id: str) -> SlackRequest:
     """Return the payload of a global shortcut."""
     return SlackRequest(
-        INTERACTIVE, {**_common(world, user, "shortcut"), "callback_id": callback_id}
+        INTERACTIVE, {**_common(workspace, user, "shortcut"), "callback_id": callback_id}
     )
 
 
-def event(world: WorkspaceState, inner: Mapping[str, Any]) -> SlackRequest:
+def event(workspace: WorkspaceState, inner: Mapping[str, Any]) -> SlackRequest:
     """Return an event in the envelope of the Events API."""
     payload = {
-        "team_id": world.team,
-        "api_app_id": world.app,
-        "event": {**inner, "event_ts": world.fresh_ts()},
+        "team_id": workspace.team,
+        "api_app_id": workspace.app,
+        "event": {**inner, "event_ts": workspace.fresh_ts()},
         "type": "event_callback",
         "event_id": f"Ev{secrets.token_hex(5).upper()}",
     }
     return SlackRequest(EVENTS, payload)
 
 
-def _escaped(world: WorkspaceState, text: str) -> str:
+def _escaped(workspace: WorkspaceState, text: str) -> str:
     """Return a command's text with addresses, hosts and names wrapped, as with `should_escape`."""
-    by_name = {user.name: user for user in world.users.values()}
+    by_name = {user.name: user for user in workspace.users.values()}
 
     def mention(match: re.Match[str]) -> str:
         user = by_name.get(match[1])
@@ -137,13 +139,13 @@ def _escaped(world: WorkspaceState, text: str) -> str:
     )
 
 
-def _common(world: WorkspaceState, user: User, kind: str, *, in_modal: bool = False) -> Payload:
+def _common(workspace: WorkspaceState, user: User, kind: str, *, in_modal: bool = False) -> Payload:
     return {
         "type": kind,
         "user": {"id": user.id, "username": user.name, "name": user.name, "team_id": user.team},
-        "api_app_id": world.app,
-        "trigger_id": world.trigger(user.id, in_modal=in_modal),
-        "team": {"id": world.team, "domain": world.domain},
+        "api_app_id": workspace.app,
+        "trigger_id": workspace.trigger(user.id, in_modal=in_modal),
+        "team": {"id": workspace.team, "domain": workspace.domain},
         "enterprise": {"id": user.enterprise, "name": "Enterprise"} if user.enterprise else None,
         "is_enterprise_install": False,
     }
@@ -156,7 +158,7 @@ FAILED = "dispatch_failed"
 class Transport(Protocol):
     """A way to deliver payloads: HTTP or Socket Mode."""
 
-    def send(self, parcel: SlackRequest, seconds: float, *, at: float) -> Ack:
+    def send(self, slack_request: SlackRequest, seconds: float, *, at: float) -> Ack:
         """Deliver a payload that was signed at `at`, and wait up to `seconds` for the response."""
 
 
@@ -176,17 +178,21 @@ class HttpTransport:
         #: All requests that were sent, so that tests can replay them exactly.
         self.sent: list[Sent] = []
 
-    def send(self, parcel: SlackRequest, seconds: float, *, at: float) -> Ack:
+    def send(self, slack_request: SlackRequest, seconds: float, *, at: float) -> Ack:
         """Deliver a payload that was signed at `at`, and wait for the response."""
-        return self.post(self.signed(parcel, at=at), seconds)
+        return self.post(self.signed(slack_request, at=at), seconds)
 
-    def signed(self, parcel: SlackRequest, *, at: float, secret: str | None = None) -> Sent:
+    def signed(self, slack_request: SlackRequest, *, at: float, secret: str | None = None) -> Sent:
         """Return a request that is signed with a secret, by default with the correct secret."""
-        if parcel.kind == EVENTS:
-            body, kind = json.dumps(parcel.payload).encode(), "application/json"
+        if slack_request.kind == EVENTS:
+            body, kind = json.dumps(slack_request.payload).encode(), "application/json"
         else:
-            is_command = parcel.kind == COMMANDS
-            fields = parcel.payload if is_command else {"payload": json.dumps(parcel.payload)}
+            is_command = slack_request.kind == COMMANDS
+            fields = (
+                slack_request.payload
+                if is_command
+                else {"payload": json.dumps(slack_request.payload)}
+            )
             body, kind = urlencode(fields).encode(), "application/x-www-form-urlencoded"
         stamp = str(int(at))
         text = b"v0:" + stamp.encode() + b":" + body
@@ -234,24 +240,26 @@ class Delivery:
 class RequestSender:
     """Delivers payloads and records the acknowledgements."""
 
-    def __init__(self, world: WorkspaceState, transport: Transport) -> None:
-        self.world = world
+    def __init__(self, workspace: WorkspaceState, transport: Transport) -> None:
+        self.state = workspace
         self.transport = transport
         self.options = Delivery()
 
-    def deliver(self, parcel: SlackRequest) -> Ack:
+    def deliver(self, slack_request: SlackRequest) -> Ack:
         """Deliver a payload, and return the acknowledgement of the first copy."""
-        self.world.note(f"deliver {parcel.kind}", plain(parcel.payload))
+        self.state.note(f"deliver {slack_request.kind}", plain(slack_request.payload))
         # Signatures have a resolution of one second, so the copies are signed one second apart.
         moments = [time.time() - number for number in range(self.options.copies)]
         workers = len(moments) if self.options.together else 1
         with ThreadPoolExecutor(workers) as pool:
-            first, *_others = pool.map(lambda at: self._deliver_copy(parcel, at), moments)
+            first, *_others = pool.map(lambda at: self._deliver_copy(slack_request, at), moments)
             return first
 
-    def _deliver_copy(self, parcel: SlackRequest, at: float) -> Ack:
-        ack = self.transport.send(parcel, self.options.seconds, at=at)
-        with self.world.changed:
-            self.world.acks.append(ack)
-            self.world.note(f"ack {parcel.kind}", f"{ack.status} {ack.error} {plain(ack.body)}")
+    def _deliver_copy(self, slack_request: SlackRequest, at: float) -> Ack:
+        ack = self.transport.send(slack_request, self.options.seconds, at=at)
+        with self.state.changed:
+            self.state.acks.append(ack)
+            self.state.note(
+                f"ack {slack_request.kind}", f"{ack.status} {ack.error} {plain(ack.body)}"
+            )
         return ack

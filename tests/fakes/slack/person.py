@@ -30,10 +30,10 @@ class Person:
     """A person. Each action waits for the app's acknowledgement, as in Slack's clients."""
 
     def __init__(
-        self, world: WorkspaceState, postman: RequestSender, user: User, channel: str
+        self, workspace: WorkspaceState, sender: RequestSender, user: User, channel: str
     ) -> None:
-        self._world = world
-        self._postman = postman
+        self._state = workspace
+        self._sender = sender
         self.user = user
         #: The channel in which the person types commands.
         self.channel = channel
@@ -46,100 +46,100 @@ class Person:
     @property
     def direct_channel(self) -> str:
         """The ID of the person's conversation with the app."""
-        with self._world.changed:
-            return self._world.direct_channel(self.id).id
+        with self._state.changed:
+            return self._state.direct_channel(self.id).id
 
     @property
     def modal(self) -> View:
         """The open modal. Reading it raises CannotDo if no modal is open."""
-        with self._world.changed:
-            view = self._world.modals.get(self.id)
+        with self._state.changed:
+            view = self._state.modals.get(self.id)
         if view is None:
             raise CannotDo(f"{self.user.name} has no modal open")
         return view
 
     def sees(self) -> Screen:
         """Return what the person currently sees of the app."""
-        world = self._world
-        with world.changed:
-            messages = world.messages
-            direct = world.direct_channel(self.id).id
-            modal = world.modals.get(self.id)
+        workspace = self._state
+        with workspace.changed:
+            messages = workspace.messages
+            direct = workspace.direct_channel(self.id).id
+            modal = workspace.modals.get(self.id)
             return Screen(
                 [one for one in messages if one.only_for == self.id],
                 [one for one in messages if one.channel == direct and one.only_for is None],
                 [modal] if modal else [],
-                world.homes.get(self.id),
+                workspace.homes.get(self.id),
             )
 
     def command(self, text: str) -> Ack:
         """Type a slash command, such as `/email help`."""
-        with self._world.changed:
-            place = self._world.channels[self.channel]
-            parcel = delivery.command(self._world, self.user, place, text)
-        ack = self._postman.deliver(parcel)
+        with self._state.changed:
+            place = self._state.channels[self.channel]
+            slack_request = delivery.command(self._state, self.user, place, text)
+        ack = self._sender.deliver(slack_request)
         if ack.ok and ack.body:
-            with self._world.changed:
-                answer = ResponseUrl(self.id, place.id, self._world.clock())
-                webapi.show(self._world, answer, ack.body)
+            with self._state.changed:
+                answer = ResponseUrl(self.id, place.id, self._state.clock())
+                webapi.show(self._state, answer, ack.body)
         return ack
 
     def press(self, message: Message, action_id: str) -> Ack:
         """Press a button of a message."""
-        with self._world.changed:
-            members = self._world.channels[message.channel].members
+        with self._state.changed:
+            members = self._state.channels[message.channel].members
             is_shown = message.only_for in (None, self.id) and self.id in members
             if not is_shown:
                 raise CannotDo(f"{self.user.name} does not see the message")
             block, element = views.find(message.blocks, action_id)
-            action = views.pressed(block, element, self._world.fresh_ts())
-            parcel = delivery.press(self._world, self.user, message, action)
-        return self._postman.deliver(parcel)
+            action = views.pressed(block, element, self._state.fresh_ts())
+            slack_request = delivery.press(self._state, self.user, message, action)
+        return self._sender.deliver(slack_request)
 
     def press_in_view(self, view: View, action_id: str) -> Ack:
         """Press a button in a modal or the Home tab."""
-        with self._world.changed:
+        with self._state.changed:
             self._check_open(view)
             block, element = views.find(view.blocks, action_id)
-            action = views.pressed(block, element, self._world.fresh_ts())
-            parcel = delivery.press_in_view(self._world, self.user, view, action)
-        return self._postman.deliver(parcel)
+            action = views.pressed(block, element, self._state.fresh_ts())
+            slack_request = delivery.press_in_view(self._state, self.user, view, action)
+        return self._sender.deliver(slack_request)
 
     def submit(self, view: View, values: Mapping[str, Any] | None = None) -> Ack:
         """Enter values into a modal, keyed by block ID, and submit the modal."""
-        world = self._world
-        with world.changed:
+        workspace = self._state
+        with workspace.changed:
             self._check_open(view)
             if not view.content.get("submit"):
                 raise CannotDo("the modal has no submit button")
             _fill(view, values or {})
             view.errors = {}
-            parcel = delivery.submission(world, self.user, view)
-        ack = self._postman.deliver(parcel)
+            slack_request = delivery.submission(workspace, self.user, view)
+        ack = self._sender.deliver(slack_request)
         if ack.ok:
-            with world.changed:
-                views.follow(world, view, ack.body)
+            with workspace.changed:
+                views.follow(workspace, view, ack.body)
         return ack
 
     def close(self, view: View) -> None:
         """Close the open modal. The bot's modals don't request a notification when they close."""
-        with self._world.changed:
+        with self._state.changed:
             self._check_open(view)
-            views.close(self._world, view)
+            views.close(self._state, view)
 
     def shortcut(self, callback_id: str) -> Ack:
         """Choose a global shortcut."""
-        return self._postman.deliver(delivery.shortcut(self._world, self.user, callback_id))
+        return self._sender.deliver(delivery.shortcut(self._state, self.user, callback_id))
 
     def open_home(self) -> Ack:
         """Open the app's Home tab."""
         opened = {"type": "app_home_opened", "user": self.id, "tab": "home"}
-        with self._world.changed:
-            parcel = delivery.event(self._world, {**opened, "channel": self.direct_channel})
-        return self._postman.deliver(parcel)
+        with self._state.changed:
+            slack_request = delivery.event(self._state, {**opened, "channel": self.direct_channel})
+        return self._sender.deliver(slack_request)
 
     def _check_open(self, view: View) -> None:
-        if view not in (self._world.homes.get(self.id), self._world.modals.get(self.id)):
+        if view not in (self._state.homes.get(self.id), self._state.modals.get(self.id)):
             raise CannotDo(f"{self.user.name} does not have this view open")
 
 

@@ -35,8 +35,8 @@ class Envelope:
 class Sockets:
     """The app's connections, and the envelopes that were sent over them."""
 
-    def __init__(self, world: WorkspaceState, faults: Faults) -> None:
-        self._world = world
+    def __init__(self, workspace: WorkspaceState, faults: Faults) -> None:
+        self._state = workspace
         self._faults = faults
         self._open: list[ServerConnection] = []
         #: The open connections that still receive envelopes. The first one is used next.
@@ -46,29 +46,29 @@ class Sockets:
     @property
     def count(self) -> int:
         """The number of connections that get envelopes."""
-        with self._world.changed:
+        with self._state.changed:
             return len(self._connections)
 
-    def send(self, parcel: SlackRequest, seconds: float, *, at: float) -> Ack:
+    def send(self, slack_request: SlackRequest, seconds: float, *, at: float) -> Ack:
         """Deliver a payload over the next connection, and wait for the acknowledgement."""
         content: Payload = {
             "envelope_id": str(uuid.uuid4()),
-            "type": parcel.kind,
-            "payload": parcel.payload,
-            "accepts_response_payload": parcel.kind != EVENTS,
+            "type": slack_request.kind,
+            "payload": slack_request.payload,
+            "accepts_response_payload": slack_request.kind != EVENTS,
         }
         envelope = Envelope(content)
-        with self._world.changed:
+        with self._state.changed:
             self._envelopes[content["envelope_id"]] = envelope
         if not self._push(envelope):
             return Ack(0, {}, FAILED)
-        with self._world.changed:
-            acked = self._world.changed.wait_for(lambda: envelope.ack is not None, seconds)
+        with self._state.changed:
+            acked = self._state.changed.wait_for(lambda: envelope.ack is not None, seconds)
         return Ack(200, envelope.ack or {}, "") if acked else Ack(0, {}, TIMEOUT)
 
     def refresh(self) -> None:
         """Ask the app to reconnect, as Slack does every few hours."""
-        with self._world.changed:
+        with self._state.changed:
             leaving, self._connections = self._connections, []
         for connection in leaving:
             with suppress(ConnectionClosed):
@@ -76,7 +76,7 @@ class Sockets:
 
     def drop(self) -> None:
         """Cut all connections."""
-        with self._world.changed:
+        with self._state.changed:
             leaving, self._connections = list(self._open), []
         for connection in leaving:
             with suppress(OSError):
@@ -87,32 +87,32 @@ class Sockets:
         ticket = parse_qs(urlsplit(request.path).query).get("ticket", [""])[0]
         if self._faults.is_down:
             return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, "down")
-        with self._world.changed:
-            if ticket not in self._world.tickets:
+        with self._state.changed:
+            if ticket not in self._state.tickets:
                 return connection.respond(HTTPStatus.FORBIDDEN, "no such ticket")
-            self._world.tickets.remove(ticket)
+            self._state.tickets.remove(ticket)
         return None
 
     def serve(self, connection: ServerConnection) -> None:
         """Serve a connection until it ends."""
         with suppress(ConnectionClosed):
-            with self._world.changed:
+            with self._state.changed:
                 self._open.append(connection)
                 connection.send(plain({"type": "hello"}))
                 self._connections.append(connection)
-                self._world.note("socket", "connected")
+                self._state.note("socket", "connected")
             self._redeliver()
             for message in connection:
                 self._take(str(message))
-        with self._world.changed:
+        with self._state.changed:
             self._open.remove(connection)
             self._connections = [one for one in self._connections if one is not connection]
-            self._world.note("socket", "disconnected")
+            self._state.note("socket", "disconnected")
         self._redeliver()
 
     def _push(self, envelope: Envelope) -> bool:
         """Send an envelope over the next connection. Return False if there is no connection."""
-        with self._world.changed:
+        with self._state.changed:
             if not self._connections:
                 return False
             envelope.carrier = self._connections.pop(0)
@@ -124,25 +124,25 @@ class Sockets:
 
     def _redeliver(self) -> None:
         """Redeliver the unacknowledged envelopes of a connection that has ended."""
-        with self._world.changed:
+        with self._state.changed:
             lost = [
                 envelope
                 for envelope in self._envelopes.values()
                 if envelope.ack is None and envelope.carrier not in self._open
             ]
         for envelope in lost:
-            self._world.note(f"redeliver {envelope.content['type']}", plain(envelope.content))
+            self._state.note(f"redeliver {envelope.content['type']}", plain(envelope.content))
             self._push(envelope)
 
     def _take(self, message: str) -> None:
         read = json.loads(message)
-        self._world.note("socket ack", message)
-        with self._world.changed:
+        self._state.note("socket ack", message)
+        with self._state.changed:
             envelope = self._envelopes.get(read.get("envelope_id", ""))
             if envelope is not None and envelope.ack is None:
                 said = read.get("payload") or {}
                 envelope.ack = said if isinstance(said, dict) else {"text": str(said)}
-            self._world.changed.notify_all()
+            self._state.changed.notify_all()
 
 
 @contextmanager

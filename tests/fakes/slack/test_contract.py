@@ -55,7 +55,7 @@ def slack(clock: Clock) -> Iterator[Workspace]:
 def test_messages_are_validated(slack: Workspace) -> None:
     """The app can edit only its own public messages. The size of texts and blocks is limited."""
     client, channel, other = client_of(slack), slack.channel("one"), slack.channel("two")
-    slack.world.channels[other].members.clear()
+    slack.state.channels[other].members.clear()
     ts = client.chat_postMessage(channel=channel, text="x", blocks=[SECTION])["ts"]
     long: dict[str, Any] = {"type": "section", "text": {"type": "mrkdwn", "text": "x" * 3001}}
     for expected, call, args in (
@@ -74,7 +74,7 @@ def test_messages_are_validated(slack: Workspace) -> None:
 def test_views_need_a_trigger_and_the_current_hash(slack: Workspace, clock: Clock) -> None:
     """A trigger is valid for one use within 3 s, and a view's hash detects a lost update."""
     alice, client = slack.person("alice"), client_of(slack)
-    used, late = slack.world.trigger(alice.id), slack.world.trigger(alice.id)
+    used, late = slack.state.trigger(alice.id), slack.state.trigger(alice.id)
     opened = client.views_open(trigger_id=used, view=modal("One"))["view"]
     assert code(client.views_open, trigger_id=used, view=modal("A")) == "exchanged_trigger_id"
     clock.advance(seconds=3.5)

@@ -35,58 +35,58 @@ _STATE = {
 }
 
 
-def open_view(world: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
+def open_view(workspace: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
     """Show a new modal, which replaces any open modal."""
-    content = _content(world, args, "modal")
-    trigger = world.exchange(str(args.get("trigger_id", "")))
+    content = _content(workspace, args, "modal")
+    trigger = workspace.exchange(str(args.get("trigger_id", "")))
     if trigger.in_modal:
-        world.problems.append(OPENED_FROM_MODAL)
-    view = View(world.fresh_id("V"), trigger.user, {}, "")
-    replace(world, view, content)
-    world.modals[trigger.user] = view
+        workspace.problems.append(OPENED_FROM_MODAL)
+    view = View(workspace.fresh_id("V"), trigger.user, {}, "")
+    replace(workspace, view, content)
+    workspace.modals[trigger.user] = view
     return {"view": as_slack(view)}
 
 
-def update_view(world: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
+def update_view(workspace: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
     """Replace the content of an open view."""
-    views = (*world.modals.values(), *world.homes.values())
+    views = (*workspace.modals.values(), *workspace.homes.values())
     view = next((view for view in views if view.id == args.get("view_id")), None)
     if view is None:
         raise Refused("not_found")
     if args.get("hash") not in (None, "", view.hash):
         raise Refused("hash_conflict")
-    replace(world, view, _content(world, args, view.content["type"]))
+    replace(workspace, view, _content(workspace, args, view.content["type"]))
     return {"view": as_slack(view)}
 
 
-def publish_view(world: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
+def publish_view(workspace: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
     """Show a user's Home tab."""
-    content = _content(world, args, "home")
+    content = _content(workspace, args, "home")
     user = str(args.get("user_id", ""))
-    if user not in world.users:
+    if user not in workspace.users:
         raise Refused("user_not_found")
-    home = world.homes.setdefault(user, View(world.fresh_id("V"), user, {}, ""))
-    replace(world, home, content)
+    home = workspace.homes.setdefault(user, View(workspace.fresh_id("V"), user, {}, ""))
+    replace(workspace, home, content)
     return {"view": as_slack(home)}
 
 
-def replace(world: WorkspaceState, view: View, content: Payload) -> None:
+def replace(workspace: WorkspaceState, view: View, content: Payload) -> None:
     """Replace a view's content. Inputs with the same block and action IDs keep their values."""
     view.content = {**content, "blocks": with_block_ids(content["blocks"])}
     before, view.values = view.values, initial_values(view.blocks)
     for block_id, actions in view.values.items():
         kept = before.get(block_id, {})
         actions.update({name: state for name, state in kept.items() if name in actions})
-    view.hash = f"{int(world.clock().timestamp())}.{secrets.token_hex(4)}"
+    view.hash = f"{int(workspace.clock().timestamp())}.{secrets.token_hex(4)}"
     view.errors = {}
-    world.changed.notify_all()
+    workspace.changed.notify_all()
 
 
-def close(world: WorkspaceState, view: View) -> None:
+def close(workspace: WorkspaceState, view: View) -> None:
     """Close a modal."""
-    if world.modals.get(view.user) is view:
-        del world.modals[view.user]
-    world.changed.notify_all()
+    if workspace.modals.get(view.user) is view:
+        del workspace.modals[view.user]
+    workspace.changed.notify_all()
 
 
 def as_slack(view: View) -> Payload:
@@ -101,26 +101,32 @@ def as_slack(view: View) -> Payload:
     }
 
 
-def follow(world: WorkspaceState, view: View, body: Payload) -> None:
+def follow(workspace: WorkspaceState, view: View, body: Payload) -> None:
     """Process the app's response to a submission, and record any problems in it."""
     action = body.get("response_action")
     if action is None:
-        close(world, view)
+        close(workspace, view)
     elif action == "update":
-        if not world.wrong_with(body["view"]):
-            replace(world, view, body["view"])
+        if not workspace.wrong_with(body["view"]):
+            replace(workspace, view, body["view"])
     elif action == "errors":
         view.errors = dict(body.get("errors") or {})
         inputs = {block["block_id"] for block in view.blocks if block["type"] == "input"}
         if not view.errors or not view.errors.keys() <= inputs:
-            world.problems.append(f"errors at blocks that are not inputs: {sorted(view.errors)}")
+            workspace.problems.append(
+                f"errors at blocks that are not inputs: {sorted(view.errors)}"
+            )
     else:
-        world.problems.append(f"response_action {action!r} is unknown")
+        workspace.problems.append(f"response_action {action!r} is unknown")
 
 
-def _content(world: WorkspaceState, args: Payload, kind: str) -> Payload:
+def _content(workspace: WorkspaceState, args: Payload, kind: str) -> Payload:
     content = args.get("view")
-    if not isinstance(content, dict) or content.get("type") != kind or world.wrong_with(content):
+    if (
+        not isinstance(content, dict)
+        or content.get("type") != kind
+        or workspace.wrong_with(content)
+    ):
         raise Refused("invalid_arguments")
     if len(plain(content)) > MAX_VIEW_SIZE:
         raise Refused("view_too_large")

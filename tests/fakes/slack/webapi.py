@@ -127,42 +127,42 @@ RESPONSE_URL_USES = 5
 
 
 @contextmanager
-def serving(world: WorkspaceState, faults: Faults) -> Iterator[str]:
+def serving(workspace: WorkspaceState, faults: Faults) -> Iterator[str]:
     """Serve until the block ends, and yield the URL."""
-    with http_server.serving(lambda request: _answer(world, faults, request)) as server:
+    with http_server.serving(lambda request: _answer(workspace, faults, request)) as server:
         try:
             yield server.url
         finally:
             faults.closing.set()
 
 
-def _answer(world: WorkspaceState, faults: Faults, request: Request) -> Reply:
+def _answer(workspace: WorkspaceState, faults: Faults, request: Request) -> Reply:
     """Respond to a call, or inject a fault."""
     path = urlsplit(request.target).path
     method = path.removeprefix(API) if path.startswith(API) else "response_url"
     fault = faults.take(method)
     if fault is None or fault.after_effect:
-        reply = _carry_out(world, path, request)
+        reply = _carry_out(workspace, path, request)
     if fault is None:
         return reply
-    world.note(f"fault {method}", f"{fault.status or 'connection cut'}")
+    workspace.note(f"fault {method}", f"{fault.status or 'connection cut'}")
     faults.closing.wait(fault.seconds)
     return _reply(fault.status, fault.body, fault.headers) if fault.status else RESET
 
 
-def _carry_out(world: WorkspaceState, path: str, request: Request) -> Reply:
+def _carry_out(workspace: WorkspaceState, path: str, request: Request) -> Reply:
     """Execute a call with arguments in a form or in JSON."""
     if request.headers.get("content-type", "").startswith("application/json"):
         args = dict(request.json or {})
     else:
         args = dict(parse_qsl(request.body.decode()))
     if path.startswith(RESPONSES):
-        return _reply(*respond(world, path.removeprefix(RESPONSES), args))
+        return _reply(*respond(workspace, path.removeprefix(RESPONSES), args))
     token = request.headers.get("authorization", "").removeprefix("Bearer ")
     for name in ("blocks", "view"):
         if isinstance(args.get(name), str):
             args[name] = json.loads(args[name])
-    return _reply(HTTPStatus.OK, json.dumps(call(world, path.removeprefix(API), token, args)))
+    return _reply(HTTPStatus.OK, json.dumps(call(workspace, path.removeprefix(API), token, args)))
 
 
 def _reply(status: int, body: str, headers: dict[str, str] | None = None) -> Reply:
@@ -179,25 +179,25 @@ class Method(NamedTuple):
     prefix: str = "xoxb-"
 
 
-def call(world: WorkspaceState, name: str, token: str, args: Payload) -> Payload:
+def call(workspace: WorkspaceState, name: str, token: str, args: Payload) -> Payload:
     """Execute and record a call, and return the response."""
-    with world.changed:
-        world.note(f"call {name}", plain(args))
+    with workspace.changed:
+        workspace.note(f"call {name}", plain(args))
         try:
-            answer = {"ok": True, **_work(world, name, token, args)}
+            answer = {"ok": True, **_work(workspace, name, token, args)}
         except Refused as refusal:
             answer = {"ok": False, "error": refusal.code}
         text = plain(answer)
-        world.note(f"answer {name}", text)
+        workspace.note(f"answer {name}", text)
         # Copy the response, because the view or message in it may change later.
         frozen: Payload = json.loads(text)
-        world.calls.append(Call(name, args, frozen))
-        world.changed.notify_all()
+        workspace.calls.append(Call(name, args, frozen))
+        workspace.changed.notify_all()
         return frozen
 
 
-def _work(world: WorkspaceState, name: str, token: str, args: Payload) -> Payload:
-    scopes, method = world.tokens.get(token), METHODS.get(name)
+def _work(workspace: WorkspaceState, name: str, token: str, args: Payload) -> Payload:
+    scopes, method = workspace.tokens.get(token), METHODS.get(name)
     if scopes is None:
         raise Refused("invalid_auth")
     if method is None:
@@ -206,92 +206,97 @@ def _work(world: WorkspaceState, name: str, token: str, args: Payload) -> Payloa
         raise Refused("not_allowed_token_type")
     if method.scope and method.scope not in scopes:
         raise Refused("missing_scope")
-    return method.work(world, args, scopes)
+    return method.work(workspace, args, scopes)
 
 
-def _open_connection(world: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
-    ticket = world.fresh_id("ticket-")
-    world.tickets.add(ticket)
-    return {"url": f"{world.socket_address}/link/?ticket={ticket}&app_id={world.app}"}
+def _open_connection(workspace: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
+    ticket = workspace.fresh_id("ticket-")
+    workspace.tickets.add(ticket)
+    return {"url": f"{workspace.socket_address}/link/?ticket={ticket}&app_id={workspace.app}"}
 
 
-def _auth_test(world: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
+def _auth_test(workspace: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
     return {
-        "url": f"https://{world.domain}.slack.com/",
-        "team": world.domain,
-        "team_id": world.team,
-        "user": world.bot.name,
-        "user_id": world.bot.id,
-        "bot_id": world.bot_id,
+        "url": f"https://{workspace.domain}.slack.com/",
+        "team": workspace.domain,
+        "team_id": workspace.team,
+        "user": workspace.bot.name,
+        "user_id": workspace.bot.id,
+        "bot_id": workspace.bot_id,
         "is_enterprise_install": False,
     }
 
 
-def _bot_info(world: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
-    if args.get("bot") != world.bot_id:
+def _bot_info(workspace: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
+    if args.get("bot") != workspace.bot_id:
         raise Refused("bot_not_found")
-    bot = {"id": world.bot_id, "app_id": world.app, "user_id": world.bot.id, "deleted": False}
-    return {"bot": {**bot, "name": world.bot.name}}
+    bot = {
+        "id": workspace.bot_id,
+        "app_id": workspace.app,
+        "user_id": workspace.bot.id,
+        "deleted": False,
+    }
+    return {"bot": {**bot, "name": workspace.bot.name}}
 
 
-def _user_info(world: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
-    user = world.users.get(str(args.get("user", "")))
+def _user_info(workspace: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
+    user = workspace.users.get(str(args.get("user", "")))
     if user is None:
         raise Refused("user_not_found")
     return {"user": user.as_slack(with_email=EMAIL_SCOPE in scopes)}
 
 
-def _lookup_by_email(world: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
+def _lookup_by_email(workspace: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
     wanted = str(args.get("email", "")).lower()
-    for user in world.users.values():
+    for user in workspace.users.values():
         if wanted and not user.deleted and (user.email or "").lower() == wanted:
             return {"user": user.as_slack(with_email=True)}
     raise Refused("users_not_found")
 
 
-def _usergroup_members(world: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
-    members = world.usergroups.get(str(args.get("usergroup", "")))
+def _usergroup_members(workspace: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
+    members = workspace.usergroups.get(str(args.get("usergroup", "")))
     if members is None:
         raise Refused("no_such_subteam")
     return {"users": list(members)}
 
 
-def _open_conversation(world: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
-    user = world.users.get(str(args.get("users", "")))
+def _open_conversation(workspace: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
+    user = workspace.users.get(str(args.get("users", "")))
     if user is None:
         raise Refused("user_not_found")
     if user.deleted:
         raise Refused("user_disabled")
-    return {"channel": {"id": world.direct_channel(user.id).id}}
+    return {"channel": {"id": workspace.direct_channel(user.id).id}}
 
 
-def _post_message(world: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
-    channel = _writable(world, str(args.get("channel", "")))
-    message = world.post(channel.id, *_content(world, args))
+def _post_message(workspace: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
+    channel = _writable(workspace, str(args.get("channel", "")))
+    message = workspace.post(channel.id, *_content(workspace, args))
     return {"channel": channel.id, "ts": message.ts, "message": message.as_slack()}
 
 
-def _permalink(world: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
+def _permalink(workspace: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
     place = (str(args.get("channel", "")), str(args.get("message_ts", "")))
-    if place not in [(one.channel, one.ts) for one in world.messages]:
+    if place not in [(one.channel, one.ts) for one in workspace.messages]:
         raise Refused("message_not_found")
     link = f"https://example.slack.com/archives/{place[0]}/p{place[1].replace('.', '')}"
     return {"channel": place[0], "permalink": link}
 
 
-def _update_message(world: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
-    channel = world.channels.get(str(args.get("channel", "")))
+def _update_message(workspace: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
+    channel = workspace.channels.get(str(args.get("channel", "")))
     if channel is None:
         raise Refused("channel_not_found")
     wanted = (None, channel.id, str(args.get("ts", "")))
-    found = [one for one in world.messages if (one.only_for, one.channel, one.ts) == wanted]
+    found = [one for one in workspace.messages if (one.only_for, one.channel, one.ts) == wanted]
     if not found:
         raise Refused("message_not_found")
     message = found[0]
     # If the call contains no blocks, the message keeps its current blocks.
-    message.text, blocks = _content(world, {"blocks": message.blocks, **args})
+    message.text, blocks = _content(workspace, {"blocks": message.blocks, **args})
     message.blocks, message.is_edited = with_block_ids(blocks), True
-    world.changed.notify_all()
+    workspace.changed.notify_all()
     said = message.as_slack()
     return {"channel": channel.id, "ts": message.ts, "text": message.text, "message": said}
 
@@ -313,50 +318,50 @@ METHODS = {
 }
 
 
-def _writable(world: WorkspaceState, wanted: str) -> Channel:
+def _writable(workspace: WorkspaceState, wanted: str) -> Channel:
     """Return the channel to post to. A user ID means the conversation with that user."""
-    if wanted in world.users:
-        return world.direct_channel(wanted)
-    channel = world.channels.get(wanted)
+    if wanted in workspace.users:
+        return workspace.direct_channel(wanted)
+    channel = workspace.channels.get(wanted)
     if channel is None:
         raise Refused("channel_not_found")
-    if world.bot.id not in channel.members:
+    if workspace.bot.id not in channel.members:
         raise Refused("not_in_channel")
     return channel
 
 
-def _content(world: WorkspaceState, args: Payload) -> tuple[str, list[Payload]]:
+def _content(workspace: WorkspaceState, args: Payload) -> tuple[str, list[Payload]]:
     text = str(args.get("text") or "")
     blocks = args.get("blocks") or []
     if not text and not blocks:
         raise Refused("no_text")
     if len(text) > MAX_TEXT:
         raise Refused("msg_too_long")
-    if world.wrong_with({"text": text, "blocks": blocks}):
+    if workspace.wrong_with({"text": text, "blocks": blocks}):
         raise Refused("invalid_blocks")
     return text, blocks
 
 
-def respond(world: WorkspaceState, key: str, said: Payload) -> tuple[int, str]:
+def respond(workspace: WorkspaceState, key: str, said: Payload) -> tuple[int, str]:
     """Execute a request to a response URL, and return the status and body of the response."""
-    with world.changed:
-        world.note("call response_url", plain(said))
-        url = world.response_urls.get(key)
-        if url is None or world.clock() - url.at > RESPONSE_URL_LIFE:
+    with workspace.changed:
+        workspace.note("call response_url", plain(said))
+        url = workspace.response_urls.get(key)
+        if url is None or workspace.clock() - url.at > RESPONSE_URL_LIFE:
             return HTTPStatus.NOT_FOUND, plain({"ok": False, "error": "expired_url"})
         if url.uses >= RESPONSE_URL_USES:
             return HTTPStatus.NOT_FOUND, plain({"ok": False, "error": "used_url"})
         url.uses += 1
-        if show(world, url, said):
+        if show(workspace, url, said):
             return HTTPStatus.BAD_REQUEST, "invalid_blocks"
         return HTTPStatus.OK, "ok"
 
 
-def show(world: WorkspaceState, url: ResponseUrl, said: Payload) -> list[str]:
+def show(workspace: WorkspaceState, url: ResponseUrl, said: Payload) -> list[str]:
     """Show the app's answer to an interaction, and return the problems in the answer."""
     text, blocks = str(said.get("text") or ""), said.get("blocks") or []
-    if wrong := world.wrong_with({"text": text, "blocks": blocks}):
+    if wrong := workspace.wrong_with({"text": text, "blocks": blocks}):
         return wrong
     only_for = None if said.get("response_type") == "in_channel" else url.user
-    world.post(url.channel, text, blocks, only_for=only_for)
+    workspace.post(url.channel, text, blocks, only_for=only_for)
     return []

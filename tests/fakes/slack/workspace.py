@@ -24,22 +24,22 @@ class Workspace:
     """A workspace with its people and faults. `clock` returns times with a time zone."""
 
     def __init__(self, *, clock: Clock = now) -> None:
-        self.world = WorkspaceState(clock)
+        self.state = WorkspaceState(clock)
         self.base_url = ""
-        self.bot_token, self.app_token = self.world.bot_token, self.world.app_token
+        self.bot_token, self.app_token = self.state.bot_token, self.state.app_token
         #: The secret that signs deliveries over HTTP.
-        self.signing_secret = self.world.signing_secret
+        self.signing_secret = self.state.signing_secret
         self.faults = Faults()
-        self.sockets = Sockets(self.world, self.faults)
-        self._postman = RequestSender(self.world, self.sockets)
+        self.sockets = Sockets(self.state, self.faults)
+        self._sender = RequestSender(self.state, self.sockets)
         self._ending = ExitStack()
         self._general = self.channel("general")
 
     def __enter__(self) -> Self:
         open_ = self._ending.enter_context
-        self.world.web_address = open_(webapi.serving(self.world, self.faults))
-        self.base_url = f"{self.world.web_address}{webapi.API}"
-        self.world.socket_address = open_(socket_mode.serving(self.sockets))
+        self.state.web_address = open_(webapi.serving(self.state, self.faults))
+        self.base_url = f"{self.state.web_address}{webapi.API}"
+        self.state.socket_address = open_(socket_mode.serving(self.sockets))
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -47,75 +47,75 @@ class Workspace:
 
     def grant(self, *scopes: str) -> None:
         """Set the scopes of the bot's token."""
-        self.world.tokens[self.bot_token] = frozenset(scopes)
+        self.state.tokens[self.bot_token] = frozenset(scopes)
 
     # People and channels.
 
     def person(self, name: str, *, email: str | None = None, **about: Any) -> Person:
         """Add a person. `about` contains fields of User, such as `is_restricted=True`."""
-        with self.world.changed:
-            about = {"team": self.world.team, **about}
-            user_id = about.pop("id", None) or self.world.fresh_id("U")
+        with self.state.changed:
+            about = {"team": self.state.team, **about}
+            user_id = about.pop("id", None) or self.state.fresh_id("U")
             real_name = about.pop("real_name", name.title())
             user = User(user_id, name, real_name, email=email, **about)
-            self.world.users[user.id] = user
-            self.world.channels[self._general].members.add(user.id)
-            self.world.direct_channel(user.id)
-        return Person(self.world, self._postman, user, self._general)
+            self.state.users[user.id] = user
+            self.state.channels[self._general].members.add(user.id)
+            self.state.direct_channel(user.id)
+        return Person(self.state, self._sender, user, self._general)
 
     def change_user(self, person: Person, *, announce: bool = True, **changes: Any) -> None:
         """Change fields of a person's account, and send a `user_change` event to the app."""
-        with self.world.changed:
+        with self.state.changed:
             person.user = replace(person.user, **changes)
-            self.world.users[person.id] = person.user
+            self.state.users[person.id] = person.user
             user = person.user.as_slack(with_email=True)
         if announce:
-            self._postman.deliver(delivery.event(self.world, {"type": "user_change", "user": user}))
+            self._sender.deliver(delivery.event(self.state, {"type": "user_change", "user": user}))
 
     def channel(self, name: str, *people: Person) -> str:
         """Add a channel that contains the given people and the bot, and return its ID."""
-        with self.world.changed:
-            members = {self.world.bot.id, *(person.id for person in people)}
-            channel = Channel(self.world.fresh_id("C"), name, members)
-            self.world.channels[channel.id] = channel
+        with self.state.changed:
+            members = {self.state.bot.id, *(person.id for person in people)}
+            channel = Channel(self.state.fresh_id("C"), name, members)
+            self.state.channels[channel.id] = channel
             return channel.id
 
     def usergroup(self, *people: Person) -> str:
         """Add a user group, and return its ID."""
-        group = self.world.fresh_id("S")
+        group = self.state.fresh_id("S")
         self.set_usergroup(group, *people)
         return group
 
     def set_usergroup(self, group: str, *people: Person) -> None:
         """Set the members of a user group."""
-        with self.world.changed:
-            self.world.usergroups[group] = [person.id for person in people]
+        with self.state.changed:
+            self.state.usergroups[group] = [person.id for person in people]
 
     # Delivery to the app.
 
     def deliver_over_http(self, url: str) -> HttpTransport:
         """Deliver payloads with signed HTTP requests to a URL from now on."""
         transport = HttpTransport(url, self.signing_secret)
-        self._postman.transport = transport
+        self._sender.transport = transport
         return transport
 
     def deliver_by(self, transport: Transport) -> None:
         """Deliver payloads with another transport from now on."""
-        self._postman.transport = transport
+        self._sender.transport = transport
 
     def deliver_over_sockets(self) -> None:
         """Deliver payloads in Socket Mode from now on. This is the default."""
-        self._postman.transport = self.sockets
+        self._sender.transport = self.sockets
 
     @property
     def delivery(self) -> Delivery:
         """The options for deliveries. Tests may change them."""
-        return self._postman.options
+        return self._sender.options
 
     def be_patient(self, seconds: float) -> None:
         """Give the app more than three seconds to respond, because the machine may be busy."""
         self.delivery.seconds = seconds
-        self.world.trigger_life = timedelta(seconds=seconds)
+        self.state.trigger_life = timedelta(seconds=seconds)
 
     def wait_for_connection(self, count: int = 1, timeout: float = PATIENCE) -> None:
         """Wait until the app has this many Socket Mode connections."""
@@ -135,7 +135,7 @@ class Workspace:
 
     def wait_for(self, predicate: Callable[[], T], timeout: float = PATIENCE) -> T:
         """Wait until a predicate returns a truthy value, and return that value."""
-        return self.world.wait_for(predicate, timeout)
+        return self.state.wait_for(predicate, timeout)
 
     def wait_for_message(self, channel: str, part: str = "", timeout: float = PATIENCE) -> Message:
         """Wait for a message that contains the text, and return the latest match."""
@@ -147,35 +147,35 @@ class Workspace:
 
     def messages(self, channel: str) -> list[Message]:
         """Return a channel's non-ephemeral messages, oldest first."""
-        with self.world.changed:
+        with self.state.changed:
             return [
                 message
-                for message in self.world.messages
+                for message in self.state.messages
                 if message.channel == channel and message.only_for is None
             ]
 
     def calls(self, method: str) -> list[Call]:
         """Return the app's calls to a method."""
-        with self.world.changed:
-            return [call for call in self.world.calls if call.method == method]
+        with self.state.changed:
+            return [call for call in self.state.calls if call.method == method]
 
     @property
     def acks(self) -> list[Ack]:
         """All acknowledgements."""
-        with self.world.changed:
-            return list(self.world.acks)
+        with self.state.changed:
+            return list(self.state.acks)
 
     @property
     def problems(self) -> list[str]:
         """Everything that Slack would reject in the app's messages and views."""
-        with self.world.changed:
-            return list(self.world.problems)
+        with self.state.changed:
+            return list(self.state.problems)
 
     def log(self, *, without: str = "") -> str:
         """Return the transcript without the lines whose heading contains the given text."""
-        with self.world.changed:
+        with self.state.changed:
             return "\n".join(
                 f"{line.what}: {line.text}"
-                for line in self.world.transcript
+                for line in self.state.transcript
                 if not without or without not in line.what
             )

@@ -69,20 +69,20 @@ ADMIN = {
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Iterator[AwxProject]:
+def awx(tmp_path: Path) -> Iterator[AwxProject]:
     """Provide a project with an empty controller."""
-    with awx_project(tmp_path) as stage:
-        yield stage
+    with awx_project(tmp_path) as awx:
+        yield awx
 
 
-def test_a_second_run_repairs_manual_changes(stage: AwxProject) -> None:
+def test_a_second_run_repairs_manual_changes(awx: AwxProject) -> None:
     """A second run reverts manual changes and applies new variables.
 
     It changes nothing else.
     """
-    controller = stage.controller
-    vault = stage.vault()
-    first = stage.play(SOME)
+    controller = awx.controller
+    vault = awx.vault()
+    first = awx.play(SOME)
     assert first.status == 0, first.output[-3000:]
     template = controller.named("job_templates", "Postroom add_alias")
     controller.surveys[template["id"]]["spec"].pop()
@@ -98,7 +98,7 @@ def test_a_second_run_repairs_manual_changes(stage: AwxProject) -> None:
     for role in roles:
         role.holders["teams"].append(team["id"])
     before = len(controller.written)
-    again = stage.play(CHANGED)
+    again = awx.play(CHANGED)
     assert (again.status, again.recap.changed) == (0, 4), again.output[-3000:]
     assert [(method, path.split("/")[0]) for method, path, _ in controller.written[before:]] == [
         ("PATCH", "credentials"),
@@ -120,20 +120,20 @@ def test_a_second_run_repairs_manual_changes(stage: AwxProject) -> None:
     }
 
 
-def test_settings_that_are_removed_are_removed_in_awx(stage: AwxProject) -> None:
+def test_settings_that_are_removed_are_removed_in_awx(awx: AwxProject) -> None:
     """A setting that is removed from the variables is removed in AWX, as --diff shows."""
-    controller = stage.controller
+    controller = awx.controller
     git = {"awx_project_branch": "main", "awx_project_credential": "Vault"}
     registry = {"awx_registry_credential": "Vault"}
-    stage.vault()
-    first = stage.play({**SOME, "awx_playbooks": "add_alias", **git, **registry})
+    awx.vault()
+    first = awx.play({**SOME, "awx_playbooks": "add_alias", **git, **registry})
     assert first.status == 0, first.output[-3000:]
     without = {**SOME, "awx_playbooks": "add_alias", "mail_api_url": "https://new.example"}
     without |= {"awx_slack_channels": [], "vault_awx_slack_token": ""}
     environment = controller.named("execution_environments", "Postroom")
     credential = environment["credential"]
     before = len(controller.written)
-    predicted = stage.play(without, "--check", "--diff", "-vvvv")
+    predicted = awx.play(without, "--check", "--diff", "-vvvv")
     assert len(controller.written) == before
     for line in (
         'inputs.api_url: \\"https://mail.example.net\\" -> \\"https://new.example\\"',
@@ -143,7 +143,7 @@ def test_settings_that_are_removed_are_removed_in_awx(stage: AwxProject) -> None
     ):
         assert line in predicted.output, predicted.output[-3000:]
     assert shown([*SECRETS.values(), controller.token], predicted.output.encode()) == []
-    second = stage.play(without)
+    second = awx.play(without)
     assert (second.status, second.recap.changed) == (0, predicted.recap.changed), second.output
     project = controller.named("projects", "Postroom")
     assert (project["scm_branch"], project["credential"]) == ("", None)
@@ -152,19 +152,19 @@ def test_settings_that_are_removed_are_removed_in_awx(stage: AwxProject) -> None
     template = controller.named("job_templates", "Postroom add_alias")
     assert controller.linked(template["id"], "notification_templates_error") == []
     bare = {**without, "awx_execution_environment_image": ""}
-    assert stage.play(bare).status == 0
+    assert awx.play(bare).status == 0
     assert template["execution_environment"] is None
-    assert stage.play(bare).recap.changed == 0
+    assert awx.play(bare).recap.changed == 0
     project["status"] = "failed"
-    failed = stage.play(bare)
+    failed = awx.play(bare)
     assert failed.status != 0
     assert 'The last update of the project \\"Postroom\\" has the status failed' in failed.output
-    assert stage.play({**bare, "awx_project_branch": "fixed"}, "--check").status == 0
+    assert awx.play({**bare, "awx_project_branch": "fixed"}, "--check").status == 0
 
 
-def test_approvers_and_the_helpdesk_get_their_roles(stage: AwxProject) -> None:
+def test_approvers_and_the_helpdesk_get_their_roles(awx: AwxProject) -> None:
     """Approvers and the helpdesk get their roles, and `awx_state: absent` removes the objects."""
-    controller = stage.controller
+    controller = awx.controller
     dana = controller.add("users", {"username": "dana", "is_superuser": False, "password": "d"})
     labels = {"awx_labels": "mail, prod", "awx_other_notifications": "Mattermost"}
     controller.add("notification_templates", {"name": "Mattermost"})
@@ -176,7 +176,7 @@ def test_approvers_and_the_helpdesk_get_their_roles(stage: AwxProject) -> None:
         "awx_approvers": {"teams": "Approvers", "users": ["dana"]},
         "awx_helpdesk": {"teams": "Helpdesk, Desk", "playbooks": ["add_alias"]},
     }
-    run = stage.play(variables)
+    run = awx.play(variables)
     assert run.status == 0, run.output[-3000:]
     kinds = {"Postroom reviewed converge": ("approval", "read"), "Postroom review": ("read",)}
     teams = {name: controller.named("teams", name)["id"] for name in ("Approvers", "Helpdesk")}
@@ -199,36 +199,36 @@ def test_approvers_and_the_helpdesk_get_their_roles(stage: AwxProject) -> None:
     always.append(nodes["apply"])
     workflow = controller.named("workflow_job_templates", "Postroom reviewed converge")
     workflow["ask_variables_on_launch"] = True
-    predicted = stage.play(more, "--check", "--diff")
+    predicted = awx.play(more, "--check", "--diff")
     assert 'always_nodes: [\\"apply\\"] -> []' in predicted.output
-    assert (predicted.recap.changed, stage.play(more).recap.changed) == (4, 4)
+    assert (predicted.recap.changed, awx.play(more).recap.changed) == (4, 4)
     assert (always, workflow["ask_variables_on_launch"]) == ([], False)
     byhand = {"identifier": "by hand", "workflow_job_template": workflow["id"]}
     byhand = controller.add("workflow_job_template_nodes", byhand)
-    assert "create: by hand. They could run" in stage.play(more).output
+    assert "create: by hand. They could run" in awx.play(more).output
     controller.rows["workflow_job_template_nodes"].pop(byhand["id"])
     assert teams["Helpdesk"] not in controller.role(template["id"], "execute").holders["teams"]
-    assert stage.play({"awx_state": "absent"}).status != 0
+    assert awx.play({"awx_state": "absent"}).status != 0
     absent = {"awx_state": "absent", "awx_organization": "Postroom"}
-    gone = stage.play(absent)
+    gone = awx.play(absent)
     assert gone.status == 0, gone.output[-3000:]
     assert controller.names("teams") == ["Approvers", "Desk", "Helpdesk"]
     assert controller.names("users") == ["admin", "dana", "postroom-bot"]
     for kind in ("job_templates", "projects", "credentials", "inventories"):
         assert controller.names(kind) == []
-    assert stage.play(absent).recap.changed == 0
+    assert awx.play(absent).recap.changed == 0
 
 
-def test_few_variables_create_few_objects(stage: AwxProject) -> None:
+def test_few_variables_create_few_objects(awx: AwxProject) -> None:
     """Only the objects that the variables name are created.
 
     If AWX refuses a schedule, the error explains why.
     """
-    controller = stage.controller
+    controller = awx.controller
     controller.playbooks["mail"] = WRAPPERS
-    key = stage.vault()
+    key = awx.vault()
     servers = controller.add("inventories", {"name": "Servers", "organization": None})
-    run = stage.play(MINIMAL, "-vvvv", **ADMIN)
+    run = awx.play(MINIMAL, "-vvvv", **ADMIN)
     assert run.status == 0, run.output[-3000:]
     tokens = [token for token, _expires in controller.grants.values()]
     assert shown([ADMIN["CONTROLLER_PASSWORD"], *tokens], run.output.encode()) == []
@@ -258,13 +258,13 @@ def test_few_variables_create_few_objects(stage: AwxProject) -> None:
     # No token that the run created is left.
     assert list(controller.tokens) == [controller.token]
     daily = "DTSTART:20260101T020000Z RRULE:FREQ=DAILY"
-    refused = stage.play({**MINIMAL, "awx_drift_rrule": daily}, **ADMIN)
+    refused = awx.play({**MINIMAL, "awx_drift_rrule": daily}, **ADMIN)
     assert refused.status != 0
     assert "awx_drift_rrule" in refused.output
     assert f'{daily}\\": INTERVAL required in rrule: ' in refused.output
 
 
-def test_a_job_sets_awx_up(stage: AwxProject, tmp_path: Path) -> None:
+def test_a_job_sets_awx_up(awx: AwxProject, tmp_path: Path) -> None:
     """The playbook can run as an AWX job, with its account from a credential."""
     account = Account(
         "https://mail.example.net", "t0ken/of+the-job-Vu72", {"a@b.example": PASSWORD}
@@ -272,32 +272,32 @@ def test_a_job_sets_awx_up(stage: AwxProject, tmp_path: Path) -> None:
     of_the_credential = {"mail_api_url", "vault_mail_token", "vault_mail_passwords"}
     variables = {name: value for name, value in SOME.items() if name not in of_the_credential}
     variables = {**variables, "awx_playbooks": ["drift"], "awx_template_credentials": {}}
-    job = job_of("awx", variables, environment=stage.connection)
+    job = job_of("awx", variables, environment=awx.connection)
     first, again = (run_job(tmp_path / name, account, job) for name in ("first", "again"))
     assert first.status == "successful", first.output
     assert first.changed > 0
     assert (again.status, again.changed) == ("successful", 0), again.output
     for ended in (first, again):
-        assert ended.leaks(account, *SECRETS.values(), stage.controller.token) == []
-    kept = stage.controller.named("credentials", "Postroom tenant")
+        assert ended.leaks(account, *SECRETS.values(), awx.controller.token) == []
+    kept = awx.controller.named("credentials", "Postroom tenant")
     assert kept["inputs"]["api_token"] == account.token
 
 
-def test_the_guide_works(tmp_path: Path, stage: AwxProject) -> None:
+def test_the_guide_works(tmp_path: Path, awx: AwxProject) -> None:
     """The guide's commands create all templates and then change one schedule."""
     folder = tmp_path / "desk"
     folder.mkdir()
     with running_service(tmp_path / "service") as service:
-        reader = Reader(folder, service, variables=stage.connection)
+        reader = Reader(folder, service, variables=awx.connection)
         reader.follow(fenced_blocks.CHECKOUT / "docs" / "guides" / "awx.md")
-    templates = {name.removeprefix("Postroom ") for name in stage.controller.names("job_templates")}
+    templates = {name.removeprefix("Postroom ") for name in awx.controller.names("job_templates")}
     of_hosts = {"awx", "deploy_bot", *repository.mail_host_playbooks()}
     assert templates >= {*repository.playbooks()} - of_hosts
-    schedule = stage.controller.named("schedules", "Postroom nightly drift")
+    schedule = awx.controller.named("schedules", "Postroom nightly drift")
     assert "Europe/Berlin" in schedule["rrule"]
-    changes = [(method, path) for method, path, _ in stage.controller.written if method == "PATCH"]
+    changes = [(method, path) for method, path, _ in awx.controller.written if method == "PATCH"]
     assert changes == [("PATCH", f"schedules/{schedule['id']}")]
-    user = stage.controller.named("users", "postroom-bot")
+    user = awx.controller.named("users", "postroom-bot")
     assert user["password"] == "a-long-password-for-the-bot"
 
 
@@ -357,27 +357,27 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str], str]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_wrong_variable_is_refused(stage: AwxProject, case: str) -> None:
+def test_a_wrong_variable_is_refused(awx: AwxProject, case: str) -> None:
     """The message names the invalid variable but no secret, and AWX receives no write."""
     variables, environment, words = CASES[case]
-    run = stage.play({**VALID, **variables}, **environment)
+    run = awx.play({**VALID, **variables}, **environment)
     assert run.status != 0
     assert words in run.output
     assert shown(SECRETS.values(), run.output.encode()) == []
-    assert stage.controller.written == []
+    assert awx.controller.written == []
 
 
-def test_the_user_of_another_tenant_is_refused(stage: AwxProject) -> None:
+def test_the_user_of_another_tenant_is_refused(awx: AwxProject) -> None:
     """Another tenant's bot user is refused, because organizations share user names."""
     theirs = {"username": "postroom-bot", "password": "of-the-first", "is_superuser": False}
-    user = stage.controller.add("users", theirs)
+    user = awx.controller.add("users", theirs)
     mine = {
         "awx_organization": "Second",
         "awx_bot_user": "postroom-bot",
         "vault_awx_bot_password": SECRETS["vault_awx_bot_password"],
     }
-    run = stage.play({**VALID, **mine})
+    run = awx.play({**VALID, **mine})
     assert run.status != 0
     assert "There is a user postroom-bot already" in run.output
-    assert stage.controller.written == []
+    assert awx.controller.written == []
     assert user["password"] == "of-the-first"

@@ -38,7 +38,7 @@ from postroom_bot.domain import Action, Change
 PLAYBOOKS = ["add_alias", "converge", "drift", "forwarder", "offboard_mailbox", "remove_alias"]
 USER, USERS_PASSWORD = "postroom-bot", SECRETS["vault_awx_bot_password"]
 ALIAS, ALICE, TEAM = "sales@example.com", "alice@example.com", "team@example.com"
-WISHES = {
+REQUEST_PLAYBOOKS = {
     "add_alias": Change(Action.ALIAS_ADD, ALIAS, ALICE),
     "remove_alias": Change(Action.ALIAS_REMOVE, ALIAS, ALICE),
     "forwarder": Change(Action.FORWARD_ADD, TEAM, destinations=(ALICE, "bob@example.com")),
@@ -52,7 +52,7 @@ class Runs:
     :param written: the number of writes that the controller had received after each run
     """
 
-    stage: AwxProject
+    awx: AwxProject
     predicted: Run
     first: Run
     second: Run
@@ -63,23 +63,23 @@ class Runs:
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runs]:
     """Run the playbook in check mode, twice for real, and in check mode again."""
-    with awx_project(tmp_path_factory.mktemp("awx")) as stage:
+    with awx_project(tmp_path_factory.mktemp("awx")) as awx:
         written: list[int] = []
 
         def play(*options: str) -> Run:
-            run = stage.play({**ALL, "awx_playbooks": PLAYBOOKS}, "--diff", *options)
-            written.append(len(stage.controller.written))
+            run = awx.play({**ALL, "awx_playbooks": PLAYBOOKS}, "--diff", *options)
+            written.append(len(awx.controller.written))
             return run
 
         predicted, first, second = play("--check", "-vvvv"), play("-vvvv"), play("-vvvv")
-        yield Runs(stage, predicted, first, second, play("--check"), written)
+        yield Runs(awx, predicted, first, second, play("--check"), written)
 
 
 @pytest.fixture(scope="module")
 def made(runs: Runs) -> Controller:
     """Provide the controller after all runs."""
     assert runs.first.status == 0, runs.first.output[-3000:]
-    return runs.stage.controller
+    return runs.awx.controller
 
 
 def template(made: Controller, name: str) -> dict[str, Any]:
@@ -99,15 +99,15 @@ def test_a_second_run_and_check_mode_write_nothing(runs: Runs) -> None:
 
 def test_no_secret_is_printed(runs: Runs) -> None:
     """The output, with all details and diffs, contains no secret in any encoding."""
-    secrets = [*SECRETS.values(), PASSWORD, runs.stage.controller.token]
-    assert shown(secrets, "".join(runs.stage.outputs).encode()) == []
+    secrets = [*SECRETS.values(), PASSWORD, runs.awx.controller.token]
+    assert shown(secrets, "".join(runs.awx.outputs).encode()) == []
 
 
 def test_the_bot_s_settings_are_printed(runs: Runs) -> None:
     """The output ends with the IDs of the bot's job templates, as settings for the bot."""
     end = runs.second.output.rpartition("TASK [Show the bot's settings")[2]
-    for playbook in WISHES:
-        assert f"awx_{playbook}_template: {template(runs.stage.controller, playbook)['id']}" in end
+    for playbook in REQUEST_PLAYBOOKS:
+        assert f"awx_{playbook}_template: {template(runs.awx.controller, playbook)['id']}" in end
 
 
 def test_each_playbook_has_a_template(made: Controller) -> None:
@@ -135,7 +135,7 @@ def test_each_playbook_has_a_template(made: Controller) -> None:
         set_by_template = json.loads(row["extra_vars"])
         variables = [one["variable"] for one in survey_spec(arguments)["spec"]]
         asked = [name for name in variables if name not in set_by_template]
-        of_the_bot = [REQUEST_VARIABLE] if playbook in WISHES else []
+        of_the_bot = [REQUEST_VARIABLE] if playbook in REQUEST_PLAYBOOKS else []
         assert [one["variable"] for one in survey["spec"]] == [*asked, *of_the_bot]
 
 
@@ -221,13 +221,13 @@ def http(made: Controller) -> Iterator[httpx.Client]:
         yield http
 
 
-@pytest.mark.parametrize("playbook", sorted(WISHES))
+@pytest.mark.parametrize("playbook", sorted(REQUEST_PLAYBOOKS))
 def test_the_bot_launches_its_templates(
     made: Controller, http: httpx.Client, playbook: str
 ) -> None:
     """The bot can launch its templates with a password or a token, and find its jobs."""
     token = http.post("tokens/", json={}).json()["token"]
-    change, launched = WISHES[playbook], template(made, playbook)["id"]
+    change, launched = REQUEST_PLAYBOOKS[playbook], template(made, playbook)["id"]
     variables = {REQUEST_VARIABLE: f"of-{playbook}", **variables_for(change, change)}
     AwxClient(made.url, SecretStr(token)).check_template(launched, variables)
     bot = AwxClient(made.url, (USER, SecretStr(USERS_PASSWORD)))
@@ -246,7 +246,9 @@ def test_the_bot_launches_its_templates(
 def test_the_bot_may_do_nothing_else(made: Controller, http: httpx.Client) -> None:
     """The bot's user sees only its own templates, and can't launch or change others."""
     visible = http.get("job_templates/").json()["results"]
-    assert sorted(row["name"] for row in visible) == [f"Postroom {name}" for name in sorted(WISHES)]
+    assert sorted(row["name"] for row in visible) == [
+        f"Postroom {name}" for name in sorted(REQUEST_PLAYBOOKS)
+    ]
     for kind in ("credentials", "projects", "workflow_job_templates"):
         assert http.get(f"{kind}/").json()["count"] == 0
     users = http.get("users/").json()["results"]

@@ -89,22 +89,22 @@ class Host:
     :ivar outputs: the output of each run
     """
 
-    def __init__(self, place: Path, here: Company, wheels: Wheels) -> None:
+    def __init__(self, place: Path, company: Company, wheels: Wheels) -> None:
         self.place = place
-        self.company = here
+        self.company = company
         self.wheels = wheels
         self.data = place / "data"
         self.config = place / "config"
         self.log_file = place / "bot.log"
         self.pid_file = place / "bot.pid"
         self.secrets = {
-            "slack_bot_token": here.slack.bot_token,
-            "slack_app_token": here.slack.app_token,
-            "api_token": here.mail.token,
+            "slack_bot_token": company.slack.bot_token,
+            "slack_app_token": company.slack.app_token,
+            "api_token": company.mail.token,
         }
         self.policy = place / "controller" / "rules.yml"
         self.policy.parent.mkdir(mode=0o700)
-        self.policy.write_text(here.policy, "utf-8")
+        self.policy.write_text(company.policy, "utf-8")
         self.outputs: list[str] = []
         self._port = lasting_port()
         # Relative paths on the controller start at the directory in which Ansible is started.

@@ -25,7 +25,7 @@ from ansible_collections.postroom.email.tests.ops.bot_role.host import (
     recap_of,
 )
 from ansible_collections.postroom.email.tests.ops.runner.job import Account, job_of, run_job
-from ansible_collections.postroom.email.tests.support.company import ALICE, company
+from ansible_collections.postroom.email.tests.support.company import ALICE, open_company
 from ansible_collections.postroom.email.tests.support.secrets import leaks
 
 STAGED = Path("/run", f"{NAME}.staged")
@@ -58,10 +58,10 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
     # pytest's own directory can't be used, because the bot's user has no access to it.
     with (
         tempfile.TemporaryDirectory(prefix="postroom-host-") as folder,
-        company(tmp_path_factory.mktemp("company")) as here,
+        open_company(tmp_path_factory.mktemp("company")) as company,
     ):
         Path(folder).chmod(0o755)
-        found = Host(Path(folder), here, built)
+        found = Host(Path(folder), company, built)
         try:
             # If a test run is killed, it leaves the bot's user behind, but no directories.
             subprocess.run(["userdel", NAME], check=False, capture_output=True)
@@ -92,9 +92,9 @@ def test_an_installed_bot_works(host: Host) -> None:
     assert host.result["action"] == "started"
     assert host.result["version"] == host.wheels.version
     assert host.result["ready"]["ready"] is True
-    here = host.company
-    assert here.alice.command("/email alias remove old@example.com").ok
-    here.slack.wait_for_message(here.alice.direct_channel, "old@example.com")
+    company = host.company
+    assert company.alice.command("/email alias remove old@example.com").ok
+    company.slack.wait_for_message(company.alice.direct_channel, "old@example.com")
     assert any("request.new" in line for line in host.audit())
 
 
@@ -214,10 +214,10 @@ def test_an_upgrade_keeps_the_database(host: Host) -> None:
     assert refused.status != 0
     assert "run the version that created it" in refused.output
     assert is_running(host.pid)
-    here = host.company
-    here.slack.wait_for(lambda: here.alice.command("/email help").ok)
+    company = host.company
+    company.slack.wait_for(lambda: company.alice.command("/email help").ok)
     assert host.audit() == audit
-    assert here.aliases() == [ALICE]
+    assert company.aliases() == [ALICE]
 
 
 def test_no_secret_leaks(host: Host, tmp_path: Path) -> None:

@@ -79,11 +79,11 @@ class ReportRun:
 
 
 @pytest.fixture(scope="module")
-def stage(
+def report_run(
     service: RunningService, recorder: Recorder, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ReportRun]:
     """Set up the tenant, a name server and a resolver."""
-    folder = tmp_path_factory.mktemp("stage")
+    folder = tmp_path_factory.mktemp("project")
     wanted: dict[str, tuple[str, str]] = {}
     with closing(Api(service.url, service.token)) as api:
         for domain in DOMAINS:
@@ -113,19 +113,19 @@ def stage(
 
 
 @pytest.fixture(scope="module")
-def run(stage: ReportRun, service: RunningService) -> Run:
+def run(report_run: ReportRun, service: RunningService) -> Run:
     """Write the report with the tenant's definition and all secrets."""
     secrets = {"vault_mail_token": service.token, "vault_mail_passwords": PASSWORDS}
     files = {"mail_definition_files": "tenant.yml"}
-    run = stage.report("report.html", "-vvv", **files, **secrets)
+    run = report_run.report("report.html", "-vvv", **files, **secrets)
     assert (run.status, run.recap.changed) == (0, 1), run.output
     return run
 
 
 @pytest.fixture(scope="module")
-def written(stage: ReportRun, run: Run) -> Path:
+def written(report_run: ReportRun, run: Run) -> Path:
     """Provide the path of the report."""
-    return stage.runner.folder / "report.html"
+    return report_run.runner.folder / "report.html"
 
 
 @pytest.fixture
@@ -146,25 +146,25 @@ def records(page: Page, domain: str) -> list[str]:
     return texts(page, f"details:has(> summary h3:text-is('{domain}')) .record")
 
 
-def test_a_second_run_changes_nothing(stage: ReportRun, written: Path) -> None:
+def test_a_second_run_changes_nothing(report_run: ReportRun, written: Path) -> None:
     """A second run changes neither the tenant nor the report.
 
     Only its owner can read the report.
     """
     before = written.read_bytes()
-    with stage.recorder.forbidding_writes():
-        run = stage.report("report.html", mail_definition_files=["tenant.yml"])
+    with report_run.recorder.forbidding_writes():
+        run = report_run.report("report.html", mail_definition_files=["tenant.yml"])
     assert (run.status, run.recap.changed) == (0, 0), run.output
     assert written.read_bytes() == before
     assert written.stat().st_mode & 0o777 == 0o600
 
 
-def test_check_mode_writes_nothing(stage: ReportRun) -> None:
+def test_check_mode_writes_nothing(report_run: ReportRun) -> None:
     """Check mode predicts the change. Without a report file, the playbook fails."""
-    run = stage.report("unwritten.html", "--check", mail_verify_dns=False)
+    run = report_run.report("unwritten.html", "--check", mail_verify_dns=False)
     assert (run.status, run.recap.changed) == (0, 1), run.output
-    assert not (stage.runner.folder / "unwritten.html").exists()
-    refused = stage.runner.play("report", mail_report_file="")
+    assert not (report_run.runner.folder / "unwritten.html").exists()
+    refused = report_run.runner.play("report", mail_report_file="")
     assert refused.status == 2
     assert "mail_report_file" in output_text(refused)
 
@@ -176,11 +176,11 @@ def test_no_secret_leaks(written: Path, run: Run, service: RunningService) -> No
     assert leaks([service.token, *PASSWORDS.values()], [written, output]) == []
 
 
-def test_figures_and_stages(page: Page, stage: ReportRun) -> None:
+def test_figures_and_stages(page: Page, report_run: ReportRun) -> None:
     """The page shows totals, the service, the date, and each domain's stage and counts."""
     # The numbers of domains, records to fix, mailboxes, aliases, forwarders and differences.
     assert texts(page, ".figures dd") == ["5", "5", "3", "4", "1", "5"]
-    assert texts(page, "header p") == [f"{stage.recorder.url}, as of {DATE}"]
+    assert texts(page, "header p") == [f"{report_run.recorder.url}, as of {DATE}"]
     assert texts(page, "section[aria-labelledby=domains] tbody tr") == [
         "active.example active 0 2 1",
         "created.example created 3 1 0",
@@ -190,9 +190,9 @@ def test_figures_and_stages(page: Page, stage: ReportRun) -> None:
     ]
 
 
-def test_a_record_to_fix_has_the_value_to_paste(page: Page, stage: ReportRun) -> None:
+def test_a_record_to_fix_has_the_value_to_paste(page: Page, report_run: ReportRun) -> None:
     """A record to fix is shown with the value to publish, merged with the current SPF record."""
-    spf, dkim = stage.wanted["created.example"]
+    spf, dkim = report_run.wanted["created.example"]
     mx_text, spf_text, dkim_text = records(page, "created.example")
     assert mx_text.startswith("MX at created.example conflict")
     assert "20 mx.earlier.example" in mx_text
@@ -203,12 +203,12 @@ def test_a_record_to_fix_has_the_value_to_paste(page: Page, stage: ReportRun) ->
     assert f'"{dkim[:255]}" "{dkim[255:]}"' in dkim_text
 
 
-def test_a_record_without_a_remedy_has_nothing_to_paste(page: Page, stage: ReportRun) -> None:
+def test_a_record_without_a_remedy_has_nothing_to_paste(page: Page, report_run: ReportRun) -> None:
     """A record that needs the owner's decision has no value to paste. All text is escaped."""
     spf_text, dkim_text, mx_text = records(page, "torn.example")
     assert "2 SPF records" in spf_text
     assert "Value" not in spf_text
-    assert f"Value {stage.wanted['torn.example'][1]} " in dkim_text
+    assert f"Value {report_run.wanted['torn.example'][1]} " in dkim_text
     assert mx_text.startswith("MX at torn.example correct")
     assert f'"v=spf1 {MARKUP} -all"' in spf_text
     assert f"n='{MARKUP}' {{{{ 7*7 }}}};" in dkim_text
@@ -258,7 +258,7 @@ def test_an_empty_tenant_has_a_report(
 
 @pytest.mark.parametrize("has_library", [True, False])
 def test_without_queries(
-    stage: ReportRun,
+    report_run: ReportRun,
     service: RunningService,
     browser: Browser,
     tmp_path: Path,
@@ -270,7 +270,7 @@ def test_without_queries(
         (tmp_path / "dns").mkdir()
         (tmp_path / "dns" / "__init__.py").write_text("raise ImportError")
         monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    runner = PlaybookRunner(tmp_path, stage.recorder.url, service.token)
+    runner = PlaybookRunner(tmp_path, report_run.recorder.url, service.token)
     verify = "false" if has_library else "true"
     run = runner.play(
         "report", mail_report_file="blind.html", mail_verify_dns=verify, mail_file_mode="0644"

@@ -156,7 +156,7 @@ def test_stages_have_one_deadline(serve: Serve, connect: Connect) -> None:
 def test_what_is_deleted_meanwhile_is_no_host(serve: Serve, connect: Connect) -> None:
     """A domain that is deleted while the inventory is read is left out with a warning."""
     service = InMemoryService(None, *map(domain, ("a.example", "b.example")))
-    service.meddle("GET", lambda: service.principals.pop("b.example"))
+    service.interfere("GET", lambda: service.principals.pop("b.example"))
     with fake_nameserver({("*", "*"): refused}) as nameserver:
         wanted = options(stage=True, nameservers=[str(nameserver)])
         found = gather(connect(serve(service)), wanted)

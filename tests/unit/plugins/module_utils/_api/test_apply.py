@@ -147,11 +147,11 @@ def test_an_address_that_can_not_be_given_back_is_reported(serve: Serve, connect
     """An address that can't be returned is reported, because it may no longer receive mail."""
     service = movers()
     planned = plan_for(service, MOVE)
-    fussy = RefusingService(service, {"PATCH /api/principal/alice": problem(422, "no")})
-    service.meddle(
-        "PATCH", lambda: fussy.refusals.update({"PATCH /api/principal/bob": problem(422, "no")})
+    refusing = RefusingService(service, {"PATCH /api/principal/alice": problem(422, "no")})
+    service.interfere(
+        "PATCH", lambda: refusing.refusals.update({"PATCH /api/principal/bob": problem(422, "no")})
     )
-    freed, claimed = run(connect(serve(fussy)), planned, concurrency=4)
+    freed, claimed = run(connect(serve(refusing)), planned, concurrency=4)
     assert (freed.outcome, claimed.outcome) == (CHANGED, FAILED)
     assert "could not be given back" in claimed.reason
     assert holders(service) == {"y": "bob"}
@@ -162,14 +162,14 @@ def test_an_address_that_may_have_moved_stays(lost: str, serve: Serve, connect: 
     """An address that may have reached its new owner is not returned to the previous one."""
     service = movers()
     planned = plan_for(service, MOVE)
-    fussy = RefusingService(service, {})
+    refusing = RefusingService(service, {})
     is_known = lost == "the confirmation"
     read = "GET /api/principal" if is_known else "GET /api/principal/alice"
     patches = iter([{}, {read: problem(500)}])
-    service.meddle("PATCH", lambda: fussy.refusals.update(next(patches)), times=2)
+    service.interfere("PATCH", lambda: refusing.refusals.update(next(patches)), times=2)
     if not is_known:
         service.disturb("PATCH", problem(500), effect=True, skip=1)
-    server = serve(fussy)
+    server = serve(refusing)
     freed, claimed = run(connect(server), planned, concurrency=4)
     assert holders(service) == {"x": "alice", "y": "bob"}
     assert (freed.outcome, claimed.outcome, claimed.wrote) == (CHANGED, FAILED, is_known)
@@ -255,7 +255,7 @@ def test_lost_updates_are_repaired(serve: Serve, connect: Connect) -> None:
             service.principals["alice@example.com"].update(stale)
             service.principals["team@example.com"].update(members=[FAR])
 
-    service.meddle("PATCH", undo, times=3)
+    service.interfere("PATCH", undo, times=3)
     server = serve(service)
     reported: list[int] = []
     results = apply_plan(
@@ -279,7 +279,7 @@ def test_an_edit_that_can_not_be_repaired_was_written(serve: Serve, connect: Con
     """An edit that can't be repaired is a failure, but counts as a change."""
     service = editable()
     planned = plan_for(service, {"mailboxes": [mail("alice", "x")]})
-    service.meddle("PATCH", lambda: service.principals.pop("alice@example.com"))
+    service.interfere("PATCH", lambda: service.principals.pop("alice@example.com"))
     (result,) = run(connect(serve(service)), planned, concurrency=1)
     assert (result.outcome, result.wrote) == (FAILED, True)
     assert "status 404" in result.reason
@@ -290,9 +290,11 @@ def test_a_failed_confirmation_leaves_edits_unknown(serve: Serve, connect: Conne
     service = editable()
     parts: Parts = {"mailboxes": [mail("alice", "x"), mail("new")]}
     planned = plan_for(service, parts, passwords=["new"])
-    fussy = RefusingService(service, {})
-    service.meddle("PATCH", lambda: fussy.refusals.update({"GET /api/principal": problem(500)}))
-    server = serve(fussy)
+    refusing = RefusingService(service, {})
+    service.interfere(
+        "PATCH", lambda: refusing.refusals.update({"GET /api/principal": problem(500)})
+    )
+    server = serve(refusing)
     results = run(connect(server, retries=0), planned, concurrency=1)
     assert names_of(planned, results) == {"alice": FAILED, "new": CHANGED}
     (told,) = [r for r in results if r.outcome == FAILED and r.wrote]

@@ -86,7 +86,7 @@ def test_a_get_settles_a_conflict(quirks: Quirks, serve: Serve, connect: Connect
     """If a lost POST takes effect late, a GET resolves the conflict that the second POST gets."""
     service = service_with(quirks=quirks)
     service.disturb("POST", RESET)
-    service.meddle("GET", lambda: service.principals.update({ALICE.key: mailbox(ALICE.key)}))
+    service.interfere("GET", lambda: service.principals.update({ALICE.key: mailbox(ALICE.key)}))
     server = serve(service)
     assert connect(server).create(BOX, PASSWORDS) == BOX
     assert server.writes == ["POST /api/principal"] * 2
@@ -216,13 +216,13 @@ def test_an_edit_is_verified_after_a_while(serve: Serve, connect: Connect) -> No
 def test_a_lost_update_is_repaired(serve: Serve, connect: Connect) -> None:
     """An edit is repeated if another client overwrites it with an older list."""
     service = service_with(mailbox(ALICE.key))
-    service.meddle("PATCH", replacing(service, STALE))
+    service.interfere("PATCH", replacing(service, STALE))
     server = serve(service)
     edited = connect(server).edit(ALICE, ADD_SALES)
     assert edited == Mailbox(ALICE, frozenset({SALES, THEIRS}))
     assert emails(service) == {ALICE.key, SALES.key, THEIRS.key}
     assert len(server.writes) == 2
-    service.meddle("PATCH", replacing(service, [*STALE, SALES.key]))
+    service.interfere("PATCH", replacing(service, [*STALE, SALES.key]))
     connect(server).edit(ALICE, Edit(remove_aliases=ADD_SALES.add_aliases))
     assert emails(service) == {ALICE.key, THEIRS.key}
 
@@ -230,7 +230,7 @@ def test_a_lost_update_is_repaired(serve: Serve, connect: Connect) -> None:
 def test_repairs_are_bounded(serve: Serve, connect: Connect) -> None:
     """The number of repairs is limited, and no repair is made after the deadline."""
     service = service_with(mailbox(ALICE.key))
-    service.meddle("PATCH", replacing(service, STALE), times=99)
+    service.interfere("PATCH", replacing(service, STALE), times=99)
     server = serve(service)
     with pytest.raises(errors.LostUpdate, match=r"^alice@example.com: ") as caught:
         connect(server, timeout=600.0).edit(ALICE, ADD_SALES)
@@ -313,11 +313,11 @@ def test_a_page_that_repeats_is_refused(repeated: Reply, serve: Serve, connect: 
 def test_a_list_that_changes_is_read_again(serve: Serve, connect: Connect) -> None:
     """A list that changes while it is being read is read again, up to three times."""
     service = InMemoryService(Quirks(page_rows=2), *ROWS)
-    service.meddle("GET", lambda: service.principals.pop("d0.example"))
+    service.interfere("GET", lambda: service.principals.pop("d0.example"))
     client = connect(serve(service))
     assert names(client) == ["d1.example", "d2.example", "d3.example", "d4.example"]
     rows = iter(range(5, 99))
-    service.meddle(
+    service.interfere(
         "GET", lambda: service.principals.update({f"e{next(rows)}.x": domain("e.x")}), times=60
     )
     with pytest.raises(errors.BadAnswer, match="incomplete"):

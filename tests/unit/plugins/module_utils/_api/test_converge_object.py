@@ -396,8 +396,8 @@ def test_another_run_creates_the_same_mailbox(serve: Serve, connect: Connect) ->
     for always in (False, True):
         service = InMemoryService(None, domain(HOME.key))
         create = partial(service.principals.update, {ALICE.key: mailbox(ALICE.key)})
-        service.meddle("GET", lambda: None)
-        service.meddle("GET", create)
+        service.interfere("GET", lambda: None)
+        service.interfere("GET", create)
         server = serve(service)
         wanted = box(passwords=PASSWORDS, replace=always)
         found = converge(connect(server), wanted, dry_run=False)
@@ -424,7 +424,7 @@ def test_an_object_of_another_kind_is_not_deleted(serve: Serve, connect: Connect
     """An object is not deleted if an object of another kind has replaced it in the meantime."""
     service = InMemoryService(None, mailbox(ALICE.key))
     other = forwarder(ALICE.key, "x@y.example")
-    service.meddle("GET", lambda: service.principals.update({ALICE.key: other}))
+    service.interfere("GET", lambda: service.principals.update({ALICE.key: other}))
     with pytest.raises(errors.Refused, match="forwarder"):
         converge(connect(serve(service)), gone(ALICE), dry_run=False)
     assert ALICE.key in service.principals
@@ -443,7 +443,7 @@ def test_a_domain_that_fills_while_it_is_emptied_is_left(serve: Serve, connect: 
     """A domain is not deleted if an object has been created on it in the meantime."""
     late = "late@example.com"
     service = InMemoryService(None, domain(HOME.key), mailbox(ALICE.key))
-    service.meddle("DELETE", lambda: service.principals.update({late: mailbox(late)}))
+    service.interfere("DELETE", lambda: service.principals.update({late: mailbox(late)}))
     with pytest.raises(errors.Refused, match=late) as caught:
         converge(connect(serve(service)), no_domain(force=True), dry_run=False)
     assert set(service.principals) == {HOME.key, late}
@@ -492,7 +492,7 @@ def test_a_move_is_taken_back_after_the_deadline(serve: Serve, connect: Connect)
     """A failed move is reverted even after the deadline."""
     service = service_with_alias()
     clock = Clock()
-    service.meddle("PATCH", lambda: clock.sleep(4.9))
+    service.interfere("PATCH", lambda: clock.sleep(4.9))
     with pytest.raises(errors.DeadlineExceeded, match="given back") as caught:
         converge(connect(serve(service), clock, timeout=5.0), alias(move=True), dry_run=False)
     assert list(caught.value.done) == []
