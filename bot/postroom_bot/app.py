@@ -41,9 +41,9 @@ from postroom_bot.slack.handlers import HandlerServices
 from postroom_bot.slack.transports import THREADS, Transport, create_transport
 from postroom_bot.store.tables import SCHEMA
 from postroom_bot.workflow.dependencies import Dependencies
-from postroom_bot.workflow.lookups import Lookups
 from postroom_bot.workflow.passwords import Passwords
 from postroom_bot.workflow.people import People
+from postroom_bot.workflow.queries import Queries
 from postroom_bot.workflow.request_service import RequestService
 from postroom_bot.workflow.worker import Worker
 from postroom_common.database import Database, DatabaseError
@@ -140,7 +140,7 @@ def _transport(settings: Settings, deps: Dependencies, closing: ExitStack) -> Tr
         deps.database, deps.clock, deps.workspace, deps.wake.set, deps.zone
     )
     services = HandlerServices(
-        deps, request_service, Passwords(deps), Lookups(deps), settings.mail_host
+        deps, request_service, Passwords(deps), Queries(deps), settings.mail_host
     )
     thread_pool = ThreadPoolExecutor(THREADS, thread_name_prefix="handler")
     closing.callback(thread_pool.shutdown)

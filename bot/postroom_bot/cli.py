@@ -29,7 +29,7 @@ from postroom_bot.config import Settings, SettingsError
 from postroom_bot.domain import Action, Change, State, Workspace
 from postroom_bot.errors import Rejected, StartError, Unavailable
 from postroom_bot.ops import logs, startup_checks
-from postroom_bot.policy.explain_command import explain, facts_of, person_of
+from postroom_bot.policy.explanation import explain, facts_of, person_of
 from postroom_bot.policy.loader import PolicyError, load
 from postroom_bot.policy.model import Policy
 from postroom_bot.slack.manifest import manifest

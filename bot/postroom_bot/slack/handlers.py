@@ -25,10 +25,10 @@ from postroom_bot.errors import (
     SlackUnavailable,
     UserError,
 )
-from postroom_bot.slack.payloads import (
-    Answer,
+from postroom_bot.slack.interactions import (
     Body,
     Interaction,
+    Responder,
     interaction_of,
     reply,
     wait_for_display,
@@ -38,8 +38,8 @@ from postroom_bot.ui import messages, parser, views
 from postroom_bot.ui.markup import Message, View
 from postroom_bot.ui.reason_texts import plain_reason_text, reason_text
 from postroom_bot.workflow.dependencies import Dependencies
-from postroom_bot.workflow.lookups import Lookups
 from postroom_bot.workflow.passwords import NeedsApproval, NotShown, Passwords, RepeatedDelivery
+from postroom_bot.workflow.queries import Queries
 from postroom_bot.workflow.request_service import EndDatePassed, RequestService
 
 #: Errors whose message is shown to the person.
@@ -58,7 +58,7 @@ class HandlerServices:
     deps: Dependencies
     request_service: RequestService
     passwords: Passwords
-    lookups: Lookups
+    queries: Queries
     mail_host: str
 
     def error_text(self, interaction: Interaction, action: str, error: Exception) -> str:
@@ -86,7 +86,7 @@ def _register_command(app: App, services: HandlerServices) -> None:
     request_service = services.request_service
 
     @app.command(parser.COMMAND)
-    def command(ack: Answer, body: Body, respond: Answer) -> None:
+    def command(ack: Responder, body: Body, respond: Responder) -> None:
         interaction = interaction_of(body)
         answer: Message | str
         try:
@@ -106,7 +106,7 @@ def _register_command(app: App, services: HandlerServices) -> None:
                     answer = messages.received(request)
                 case parser.Status(request_id):
                     answer = messages.request_list(
-                        services.lookups.status(interaction.user, request_id)
+                        services.queries.status(interaction.user, request_id)
                     )
                 case parser.Cancel(request_id):
                     answer = reason_text(
@@ -114,10 +114,10 @@ def _register_command(app: App, services: HandlerServices) -> None:
                     )
                 case parser.Help():
                     answer = messages.command_list()
-                case lookup:
+                case query:
                     reply(ack, WORKING)
                     acknowledged = time.monotonic()
-                    answer = _look_up(services, interaction, lookup)
+                    answer = _answer_query(services, interaction, query)
                     wait_for_display(acknowledged)
                     reply(respond, answer)
                     return
@@ -128,19 +128,19 @@ def _register_command(app: App, services: HandlerServices) -> None:
         reply(ack, answer)
 
 
-def _look_up(
-    services: HandlerServices, interaction: Interaction, lookup: parser.Lookup
+def _answer_query(
+    services: HandlerServices, interaction: Interaction, query: parser.Query
 ) -> Message | str:
     """Run a command that queries Slack and the mail service, and return the reply."""
-    lookups, user, team = services.lookups, interaction.user, interaction.team
+    queries, user, team = services.queries, interaction.user, interaction.team
     try:
-        match lookup:
+        match query:
             case parser.ListAliases(mailbox):
-                return messages.alias_list(*lookups.aliases(user, team, mailbox))
+                return messages.alias_list(*queries.aliases(user, team, mailbox))
             case parser.ListForwards():
-                return messages.forward_list(lookups.forwarders(user, team))
+                return messages.forward_list(queries.forwarders(user, team))
             case parser.Dns(domain):
-                found = lookups.dns(user, team, domain)
+                found = queries.dns(user, team, domain)
                 return messages.dns_records(found.domain, found.records)
     except EXPECTED as error:
         return services.error_text(interaction, "list", error)
@@ -150,7 +150,7 @@ def _register_buttons(app: App, services: HandlerServices) -> None:
     request_service = services.request_service
 
     @app.block_action(messages.REQUEST_APPROVE)
-    def approve(ack: Answer, body: Body, respond: Answer) -> None:
+    def approve(ack: Responder, body: Body, respond: Responder) -> None:
         interaction = interaction_of(body)
         press = ButtonPress(
             key=interaction.key,
@@ -166,14 +166,14 @@ def _register_buttons(app: App, services: HandlerServices) -> None:
         reply(respond, reason_text(answer))
 
     @app.block_action(messages.REQUEST_DENY)
-    def ask_why(ack: Answer, body: Body) -> None:
+    def ask_why(ack: Responder, body: Body) -> None:
         # The vote is saved when the person submits the reason.
         ack()
         interaction = interaction_of(body)
         _open_modal(services, interaction, views.deny_reason(interaction.value, interaction.card))
 
     @app.view_submission(views.DENY_REASON)
-    def deny(ack: Answer, body: Body) -> None:
+    def deny(ack: Responder, body: Body) -> None:
         interaction, view = interaction_of(body), body["view"]
         request_id, card, justification = views.read_deny_reason(
             str(view["private_metadata"]), view["state"]["values"]
@@ -192,7 +192,7 @@ def _register_buttons(app: App, services: HandlerServices) -> None:
         ack(response_action="update", view=views.text_modal(reason_text(answer)))
 
     @app.block_action(messages.REQUEST_CANCEL)
-    def cancel(ack: Answer, body: Body, respond: Answer) -> None:
+    def cancel(ack: Responder, body: Body, respond: Responder) -> None:
         interaction = interaction_of(body)
         answer = request_service.cancel(interaction.key, interaction.value, interaction.user)
         ack()
@@ -202,7 +202,7 @@ def _register_buttons(app: App, services: HandlerServices) -> None:
             reply(respond, reason_text(answer))
 
     @app.block_action(messages.REQUEST_EXTEND)
-    def extend(ack: Answer, body: Body, respond: Answer) -> None:
+    def extend(ack: Responder, body: Body, respond: Responder) -> None:
         ack()
         interaction = interaction_of(body)
         try:
@@ -246,17 +246,17 @@ def _publish_home(services: HandlerServices, user: str) -> None:
     aliases = None
     if not person.obstacle and person.mailbox:
         with suppress(UserError):
-            aliases = services.lookups.aliases(user, services.deps.workspace.team).aliases
+            aliases = services.queries.aliases(user, services.deps.workspace.team).aliases
     services.deps.slack_api.publish_home(user, views.home_tab(person, aliases, found, to_approve))
 
 
 def _register_modals(app: App, services: HandlerServices) -> None:
     @app.shortcut(views.SHORTCUT_MENU)
-    def open_menu(ack: Answer, body: Body) -> None:
+    def open_menu(ack: Responder, body: Body) -> None:
         ack()
         _open_modal(services, interaction_of(body), views.menu())
 
-    def open_form(ack: Answer, body: Body) -> None:
+    def open_form(ack: Responder, body: Body) -> None:
         ack()
         interaction = interaction_of(body)
         name = str(body["actions"][0]["action_id"]).removeprefix(views.OPEN)
@@ -267,17 +267,17 @@ def _register_modals(app: App, services: HandlerServices) -> None:
         aliases: list[str] = []
         # If the list is not available, the person can type the address.
         with suppress(*EXPECTED):
-            aliases = services.lookups.aliases(interaction.user, interaction.team).aliases
+            aliases = services.queries.aliases(interaction.user, interaction.team).aliases
         services.deps.slack_api.update_view(opened, views.form(name, aliases))
 
-    def form(ack: Answer, body: Body) -> None:
+    def form(ack: Responder, body: Body) -> None:
         ack(**_submit_form(services, interaction_of(body), body["view"]))
 
     for name in views.FORMS:
         app.block_action(views.OPEN + name)(open_form)
         app.view_submission(name)(form)
 
-    def open_password(ack: Answer, body: Body) -> None:
+    def open_password(ack: Responder, body: Body) -> None:
         ack()
         interaction = interaction_of(body)
         _start_password(services, interaction, request_id=interaction.value or None)
@@ -286,7 +286,7 @@ def _register_modals(app: App, services: HandlerServices) -> None:
         app.block_action(name)(open_password)
 
     @app.view_submission(views.PASSWORD_CONFIRM)
-    def create_password(ack: Answer, body: Body) -> None:
+    def create_password(ack: Responder, body: Body) -> None:
         view = body["view"]
         mailbox, request_id = views.read_password_confirm(str(view["private_metadata"]))
         loading = views.loading_modal(views.PASSWORD_TITLE, creates_password=True)

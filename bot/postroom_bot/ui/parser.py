@@ -155,8 +155,8 @@ class Cancel:
 
 
 #: Commands that query Slack and the mail service.
-Lookup = ListAliases | ListForwards | Dns
-Command = Menu | Help | Change | Password | Status | Cancel | Lookup
+Query = ListAliases | ListForwards | Dns
+Command = Menu | Help | Change | Password | Status | Cancel | Query
 
 
 class InvalidCommand(Exception):

@@ -1,6 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Evaluate a new request against the policy and the current state of the mail service."""
+"""Evaluate a new request against the policy and the current state of the mail service.
+
+`backends/mail_plans.py` decides whether the change is possible, for example whether an address is
+already in use.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +42,9 @@ def evaluate(leased: LeasedRequest) -> None:
         return
     person = deps.people.person(request.requester, fresh=True)
     change = with_own_mailbox(request.change, person)
-    decision = current_decision(deps, person, change, new=(request.created_at, request.id))
+    decision = current_decision(
+        deps, person, change, limits_before=(request.created_at, request.id)
+    )
     leased.renew()
     changes = decision_fields(request, change, person, decision)
     if why := _why_refused(leased, person, change, decision):
@@ -62,13 +68,17 @@ def evaluate(leased: LeasedRequest) -> None:
 
 
 def current_decision(
-    deps: Dependencies, person: Person, change: Change, *, new: tuple[datetime, str] | None = None
+    deps: Dependencies,
+    person: Person,
+    change: Change,
+    *,
+    limits_before: tuple[datetime, str] | None = None,
 ) -> Decision:
     """Return the current policy's decision on a change.
 
     :param change: the change, including its mailbox
-    :param new: for a new request, its creation time and its id ("" if it is not saved yet), so that
-        the limits count only earlier requests
+    :param limits_before: the creation time and the id ("" if it is not saved yet) of a new request,
+        so that the policy's limits count only earlier requests; None to apply no limits
     :raises Unavailable: if the mail service does not respond
     :raises SlackUnavailable: if Slack does not respond
     """
@@ -78,9 +88,11 @@ def current_decision(
         # An earlier attempt may have added the requested alias.
         alias_count = None if found is None else len(set(found) - {change.target})
     open_requests, requests_today = 0, 0
-    if new is not None:
+    if limits_before is not None:
         open_requests, requests_today = deps.database.read(
-            lambda c: requests.count_earlier(c, person.user, since=new[0] - DAY, before=new)
+            lambda c: requests.count_earlier(
+                c, person.user, since=limits_before[0] - DAY, before=limits_before
+            )
         )
     facts = Facts(
         own_domains=deps.mail.domains(),

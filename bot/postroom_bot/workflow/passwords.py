@@ -146,7 +146,9 @@ class Passwords:
         :raises Forbidden: if the policy denies the password
         :raises NeedsApproval: if the password requires an approved request
         """
-        decision = current_decision(self._deps, person, change, new=(self._deps.clock(), ""))
+        decision = current_decision(
+            self._deps, person, change, limits_before=(self._deps.clock(), "")
+        )
         if decision.verdict is Verdict.DENY:
             raise Forbidden(decision.reason)
         if decision.verdict is Verdict.NEEDS_APPROVAL or change.target != person.mailbox:

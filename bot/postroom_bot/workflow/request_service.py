@@ -79,14 +79,14 @@ class RequestService:
 
         def work(c: Connection) -> Request | Reason:
             at, last_day = self._clock(), change.last_day
-            again = not slack_deliveries.record_if_new(c, key, at=at)
-            if again and (earlier := _earlier(c, change, user)):
+            is_repeat = not slack_deliveries.record_if_new(c, key, at=at)
+            if is_repeat and (earlier := _earlier(c, change, user)):
                 return earlier
             if last_day is not None and last_day < at.astimezone(self._zone).date():
                 raise EndDatePassed("end.passed")
             if duplicate := requests.open_duplicate(c, change, user):
                 return Reason("request.duplicate", {"request": duplicate.id})
-            if again:
+            if is_repeat:
                 return Reason("request.received")
             request = requests.add(c, change=change, requester=user, team=team, at=at)
             data = {"change": change.as_dict(), "team": team}

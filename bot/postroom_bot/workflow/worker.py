@@ -105,16 +105,16 @@ class Worker:
 
     def _run(self) -> None:
         while not self._stopping.is_set():
-            if not self._guarded(self.step):
+            if not self._survive_errors(self.step):
                 self._deps.wake.wait(POLL_SECONDS * random.uniform(0.5, 1.0))  # noqa: S311
                 self._deps.wake.clear()
 
     def _run_upkeep(self) -> None:
         while not self._stopping.wait(POLL_SECONDS):
-            self._guarded(self.upkeep)
-        self._guarded(self.upkeep)
+            self._survive_errors(self.upkeep)
+        self._survive_errors(self.upkeep)
 
-    def _guarded(self, work: Callable[[], object]) -> bool:
+    def _survive_errors(self, work: Callable[[], object]) -> bool:
         """Return the result of a function, or log its error and return False."""
         try:
             return bool(work())
@@ -129,11 +129,11 @@ class Worker:
 def process(leased: LeasedRequest) -> datetime | None:
     """Advance a request as far as possible, and send notifications. Return when it is next due."""
     began, failures = leased.now, leased.request.failures
-    retry_at = _attempt(leased, "work", _advance)
+    retry_at = _run_step(leased, "work", _advance)
     if retry_at is None and leased.request.blocked:
         leased.update(blocked=None)
     # Notifications describe the state that was reached, even if a step has failed.
-    notify_at = _attempt(leased, "notify", notify)
+    notify_at = _run_step(leased, "notify", notify)
     if failures and leased.request.failures == failures:
         leased.update(failures=0)
     # A retry of the work takes precedence over a retry of a notification. Deadlines that passed
@@ -174,8 +174,8 @@ def _next_deadline(deps: Dependencies, request: Request, after: datetime) -> dat
     return min((at for at in times if at is not None and at > after), default=None)
 
 
-def _attempt(
-    leased: LeasedRequest, where: str, work: Callable[[LeasedRequest], datetime | None]
+def _run_step(
+    leased: LeasedRequest, step_name: str, work: Callable[[LeasedRequest], datetime | None]
 ) -> datetime | None:
     """Return the result of a function or, after an error, the time of the next attempt."""
     retry_after = None
@@ -185,25 +185,25 @@ def _attempt(
         raise
     except SlackUnavailable as down:
         retry_after = down.retry_after
-    except Unavailable as later:
-        retry_after = later.retry_after
-        _block(leased, later)
+    except Unavailable as unavailable:
+        retry_after = unavailable.retry_after
+        _block(leased, unavailable)
     except SlackRejected as rejection:
-        leased.report_rejected(where, rejection)
+        leased.report_rejected(step_name, rejection)
     except Exception:  # noqa: BLE001 - logged; no error may stop the work on other requests
-        leased.deps.metrics.errors_total.labels(where).inc()
+        leased.deps.metrics.errors_total.labels(step_name).inc()
         _log.exception("%s: unexpected error; the bot will retry", leased.request.id)
     leased.update(failures=leased.request.failures + 1)
     return leased.now + timedelta(seconds=retry_delay(leased.request.failures, retry_after))
 
 
-def _block(leased: LeasedRequest, later: Unavailable) -> None:
+def _block(leased: LeasedRequest, unavailable: Unavailable) -> None:
     """Save the reason for a delay, and notify the requester if the problem persists."""
-    lasts = later.lasting or leased.request.blocked is not None
-    if leased.request.blocked != later.reason:
-        leased.update(blocked=later.reason)
+    lasts = unavailable.lasting or leased.request.blocked is not None
+    if leased.request.blocked != unavailable.reason:
+        leased.update(blocked=unavailable.reason)
     if leased.request.state is State.NEW and leased.request.decide_by is None:
         expire_after = leased.deps.policy().requests.expire_after
         leased.update(decide_by=leased.request.created_at + expire_after)
     if lasts:
-        _attempt(leased, "notify", notify_blocked)
+        _run_step(leased, "notify", notify_blocked)

@@ -245,7 +245,7 @@ def _refused(lives: Lives, status: int) -> Request:
 def _status(lives: Lives, request: Request) -> str:
     """Return the output of the `status` command."""
     harness = lives.harness
-    return messages.request_list(harness.lookups.status(request.requester, request.id)).text
+    return messages.request_list(harness.queries.status(request.requester, request.id)).text
 
 
 def _direct(lives: Lives, request: Request) -> list[str]:

@@ -18,7 +18,7 @@ from ansible_collections.postroom.email.tests.bot.policy.policies import data_of
 from postroom_bot.addresses import InvalidAddress, address
 from postroom_bot.domain import Action, Change, Person, Quorum, Reason, Verdict
 from postroom_bot.policy.engine import Facts, decide, decide_with_steps
-from postroom_bot.policy.explain_command import explain
+from postroom_bot.policy.explanation import explain
 from postroom_bot.policy.model import Policy
 from postroom_bot.policy.protected_names import RESERVED
 from postroom_bot.ui import reason_texts

@@ -40,9 +40,9 @@ from postroom_bot.policy.loader import load
 from postroom_bot.policy.model import Policy
 from postroom_bot.store import audit, requests, votes
 from postroom_bot.workflow.dependencies import Dependencies
-from postroom_bot.workflow.lookups import Lookups
 from postroom_bot.workflow.passwords import Passwords
 from postroom_bot.workflow.people import People
+from postroom_bot.workflow.queries import Queries
 from postroom_bot.workflow.request_service import RequestService
 from postroom_bot.workflow.worker import Worker
 
@@ -95,9 +95,9 @@ class Harness:
         )
 
     @property
-    def lookups(self) -> Lookups:
+    def queries(self) -> Queries:
         """The part of the workflow that answers queries."""
-        return Lookups(self.deps)
+        return Queries(self.deps)
 
     @property
     def passwords(self) -> Passwords:

@@ -220,7 +220,7 @@ def test_a_removal_at_an_alias_s_end_is_asked_for_once(harness: Harness) -> None
     harness.pass_time(days=1)
     harness.deps.database.write(lambda c: requests.mark_due(c, request.id, at=harness.clock()))
     harness.work()
-    assert len(harness.lookups.status(harness.people["alice"].id)) == 2
+    assert len(harness.queries.status(harness.people["alice"].id)) == 2
 
 
 def test_where_lines_go_may_be_full(harness: Harness) -> None:

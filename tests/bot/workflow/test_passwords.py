@@ -58,7 +58,7 @@ def test_one_s_own_password_is_made_at_once(harness: Harness, service: RunningSe
     assert harness.passwords.authorize(alice, team) == ALICE
     made = _reveal(harness, "alice")
     assert opens(service, ALICE, made)
-    (request,) = harness.lookups.status(alice)
+    (request,) = harness.queries.status(alice)
     assert request.state is State.DONE
     harness.work()
     assert harness.events(request) == [
@@ -179,7 +179,7 @@ def test_without_an_answer_from_slack_nobody_is_believed(harness: Harness) -> No
     """If Slack does not respond, no password is created."""
     with harness.slack.down(), pytest.raises(UserError, match=r"slack\.unavailable"):
         _reveal(harness, "alice")
-    assert harness.lookups.status(harness.people["alice"].id) == []
+    assert harness.queries.status(harness.people["alice"].id) == []
 
 
 @pytest.mark.parametrize("trouble", [SlackUnavailable(), SlackRejected("not_found"), SystemExit()])
@@ -197,7 +197,7 @@ def test_a_password_that_was_not_shown_can_be_made_again(
     assert harness.slack.messages(harness.channels["audit"]) == []
     offers = [told for told in harness.told("erin") if "when you are ready to copy it" in told]
     assert ["previous one" in offer for offer in offers] == [False, True]
-    assert harness.lookups.status(harness.people["alice"].id)[0].state is State.FAILED
+    assert harness.queries.status(harness.people["alice"].id)[0].state is State.FAILED
     assert "previous one" in harness.told("alice")[-1]
     assert _reveal(harness, "erin", ERIN, request)
     harness.work()
@@ -214,6 +214,6 @@ def test_a_silent_mail_service_costs_one_press(
         for approved in (request, None):
             with pytest.raises(UserError, match=r"password\.unknown_outcome"):
                 _reveal(harness, "erin", ERIN, approved)
-    assert harness.lookups.status(harness.people["erin"].id)[0].state is State.FAILED
+    assert harness.queries.status(harness.people["erin"].id)[0].state is State.FAILED
     assert harness.now(request).state is State.APPROVED
     assert _reveal(harness, "erin", ERIN, request)

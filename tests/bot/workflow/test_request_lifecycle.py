@@ -158,7 +158,7 @@ def test_an_alias_with_an_end_is_removed_by_the_bot(harness: Harness) -> None:
     assert NEW in harness.addresses()
     harness.pass_time(hours=1)
     assert NEW not in harness.addresses()
-    removal = harness.lookups.status(harness.people["alice"].id)[0]
+    removal = harness.queries.status(harness.people["alice"].id)[0]
     assert (removal.origin, removal.state) == ("expiry", State.DONE)
     assert "last day has passed" in harness.told("alice")[-1]
     assert harness.now(done).due_at is None
@@ -322,5 +322,5 @@ def test_a_day_that_is_over_makes_no_request(harness: Harness) -> None:
     today = harness.clock().date()
     with pytest.raises(EndDatePassed):
         harness.submit(change=Change(Action.ALIAS_ADD, NEW, last_day=today - timedelta(days=1)))
-    assert harness.lookups.status(harness.people["alice"].id) == []
+    assert harness.queries.status(harness.people["alice"].id) == []
     assert harness.ask(change=Change(Action.ALIAS_ADD, NEW, last_day=today)).state is State.PENDING

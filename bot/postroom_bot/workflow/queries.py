@@ -21,7 +21,7 @@ class AliasList(NamedTuple):
     aliases: list[str]
 
 
-class Lookups:
+class Queries:
     """A thread-safe service that answers queries. Only approvers see other people's mailboxes.
 
     All methods raise UserError if the person lacks permission or a service is unavailable.

@@ -19,7 +19,7 @@ from postroom_bot.ui.markup import Message
 DISPLAY_SECONDS = 0.5
 
 #: Bolt's `ack` and `respond`.
-Answer = Callable[..., Any]
+Responder = Callable[..., Any]
 Body = Mapping[str, Any]
 
 
@@ -77,7 +77,7 @@ def interaction_of(body: Body) -> Interaction:
     )
 
 
-def reply(answer: Answer, message: Message | str) -> None:
+def reply(answer: Responder, message: Message | str) -> None:
     """Send a message that only this person sees, without replacing the message with the button."""
     text, blocks = (message, ()) if isinstance(message, str) else message
     below = {"replace_original": False} if isinstance(answer, Respond) else {}
