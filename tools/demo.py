@@ -86,11 +86,11 @@ class Demo:
 
     def announce(self) -> None:
         """Explain what is running, and write the file with the account's secrets."""
-        self._steps.begin("Start the reference service")
-        say("An email API and a mail server on this machine, with a new, empty database.")
+        self._steps.begin("Start the mail service")
+        say("It includes the API and a mail server, and starts with an empty database.")
         say(f"It listens on {self._service.url}.")
         say("Its token and a random password for each mailbox are in account.yml, which")
-        say("only you can read. Your own account.yml you would encrypt with ansible-vault.")
+        say("only you can read. Encrypt your own account.yml with ansible-vault.")
         print()
         account = {
             "mail_api_url": self._service.url,
@@ -103,19 +103,19 @@ class Demo:
         """Create the objects of the definition."""
         parts = ("domains", "mailboxes", "forwarders")
         counts = [f"{len(self._definition['mail_' + part])} {part}" for part in parts]
-        self._steps.begin("Converge the tenant")
-        say(f"tenant_vars.yml names {', '.join(counts)}. None is there yet.")
+        self._steps.begin("Apply the definition")
+        say(f"tenant_vars.yml names {', '.join(counts)}. None of them exists yet.")
         if self._play(TENANT) == 0:
             raise DemoError("The first run did not create the tenant.")
 
     def converge_again(self) -> None:
         """Show that a second run changes nothing."""
-        self._steps.begin("Converge again")
-        say("Everything is as the file says, so nothing may change.")
+        self._steps.begin("Apply it again")
+        say("The tenant already matches the definition, so nothing changes.")
         changed = self._play(TENANT)
         if changed:
             raise DemoError(f"The second run changed {changed} tasks.")
-        say("changed=0, and tasks that change nothing are not listed.")
+        say("changed=0. Tasks without changes are not listed.")
         print()
 
     def send_mail(self) -> None:
@@ -130,15 +130,15 @@ class Demo:
         """Send a message through a forwarder to another service and verify its signature."""
         self._steps.begin("Send mail to a forwarder")
         say(f"{SENDER} logs in with SMTP and sends a message to {FORWARDER}.")
-        say("One member of this forwarder is Alice, whose inbox has it:")
+        say("Alice is a member of this forwarder, so the message is in her inbox:")
         with self._mail.submit(SENDER, self._passwords[SENDER]) as client:
             client.send_message(message(SENDER, FORWARDER, "Our new prices"))
         self._show_inbox("Our new prices")
-        say("The other is at another service. Here such mail is kept in a folder, the outbox:")
+        say("The other member is at another service. The demo keeps such mail in a folder:")
         [outgoing] = self._mail.outbox()
         headers = email.message_from_bytes(outgoing)
         show(*(f"{name}: {headers[name]}" for name in ("X-Recipients", "From", "Subject")), "")
-        say("Its DKIM signature verifies with the key that the API returns for the zone:")
+        say("The DKIM signature is valid for the key that the API returns for the zone:")
         domain = SENDER.partition("@")[2]
         published = self._request("GET", f"/api/dns/{domain}")["txt"]
         name = signing_key(outgoing, published, domain)
@@ -148,8 +148,8 @@ class Demo:
 
     def change_by_hand(self) -> None:
         """Remove an alias without Ansible."""
-        self._steps.begin("Change something by hand")
-        say(f"Someone takes {LOST_ALIAS} from {CHANGED_MAILBOX}, with a plain request:")
+        self._steps.begin("Remove an alias by hand")
+        say(f"Someone removes {LOST_ALIAS} from {CHANGED_MAILBOX} with a request:")
         mailbox = self._request("GET", PRINCIPAL + CHANGED_MAILBOX)
         emails = [address for address in mailbox["emails"] if address != LOST_ALIAS]
         if emails == mailbox["emails"]:
@@ -157,33 +157,33 @@ class Demo:
         show(f"PATCH {PRINCIPAL}{CHANGED_MAILBOX}", json.dumps({"emails": emails}))
         self._request("PATCH", PRINCIPAL + CHANGED_MAILBOX, {"emails": emails})
         print()
-        say("From now on, the mail server refuses mail to it:")
+        say("The mail server now refuses mail to this address:")
         self._deliver("A second order", "550")
 
     def show_drift(self) -> None:
         """Show the drift in check mode."""
         self._steps.begin("Show the drift")
-        say("Check mode tells what a run would change, and sends no write.")
+        say("Check mode shows what a run would change, and writes nothing.")
         self._expect_one_change(self._play(TENANT, "--check", "--diff"))
         if LOST_ALIAS in self._request("GET", PRINCIPAL + CHANGED_MAILBOX)["emails"]:
             raise DemoError("Check mode has changed the mailbox.")
 
     def repair(self) -> None:
         """Restore the alias."""
-        self._steps.begin("Repair it")
-        say("The same playbook, now without check mode.")
+        self._steps.begin("Repair the drift")
+        say("Run the same playbook without check mode.")
         self._expect_one_change(self._play(TENANT))
         if LOST_ALIAS not in self._request("GET", PRINCIPAL + CHANGED_MAILBOX)["emails"]:
             raise DemoError(f"The run did not bring {LOST_ALIAS} back.")
-        say("Mail arrives again:")
+        say("The mail server accepts mail again:")
         self._deliver("Another order", "250")
-        say("And Alice has it:")
+        say("The message is in Alice's inbox:")
         self._show_inbox("Another order")
 
     def show_dns(self) -> None:
         """Print the DNS records to publish."""
         self._steps.begin("Print the DNS records to publish")
-        say("Mail flows once these are in the zones of the domains.")
+        say("Add these records to the domains' zones to receive mail.")
         self._play(DNS_RECORDS, show_unchanged=True)
 
     def _expect_one_change(self, changed: int) -> None:
@@ -199,7 +199,7 @@ class Demo:
             if status == 250:
                 server.data(message(CUSTOMER, LOST_ALIAS, subject).as_bytes())
         show(f"RCPT TO:<{LOST_ALIAS}>", f"{status} {answer.decode()}", "")
-        expect(str(status) == code, f"The answer is not {code}.")
+        expect(str(status) == code, f"The response is not {code}.")
 
     def _show_inbox(self, newest: str) -> None:
         found = self._mail.inbox(CHANGED_MAILBOX, self._passwords[CHANGED_MAILBOX])

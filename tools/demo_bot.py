@@ -73,7 +73,7 @@ class Demo:
     """
 
     def __init__(self, company: Company, bot: RunningBot, mail: MailClient, steps: Steps) -> None:
-        self._here = company
+        self._company = company
         self._bot = bot
         self._mail = mail
         self._steps = steps
@@ -93,51 +93,52 @@ class Demo:
         self.show_ledger()
         self.tamper()
         self.log_in(password)
-        expect(not self._here.slack.problems, f"Slack complained: {self._here.slack.problems}")
+        problems = self._company.slack.problems
+        expect(not problems, f"Slack reported problems: {problems}")
 
     def show_policy(self) -> None:
         """Show the rules of the policy."""
         say("Bob, Carol and Dora are in the group mail-admins. These are the policy's rules:")
-        show(*self._here.policy.partition("rules:\n")[2].splitlines(), "")
+        show(*self._company.policy.partition("rules:\n")[2].splitlines(), "")
 
     def ask(self) -> Message:
         """Request an alias and return the request's card."""
-        alice = self._here.alice
-        self._steps.begin("Alice asks for an address")
+        alice = self._company.alice
+        self._steps.begin("Alice requests an alias")
         self._type(alice, f"/email alias add {SALES} because customers ask for it")
-        say("Nothing is changed so far. This is posted in #approvals:")
+        say("Nothing has changed yet. The bot posts this card in #approvals:")
         self._told(alice, SALES)
-        card = self._here.slack.wait_for_message(self._here.approvals, SALES)
+        card = self._company.slack.wait_for_message(self._company.approvals, SALES)
         self._draw(card)
         return card
 
     def approve_oneself(self, card: Message) -> None:
         """Approve a request as its requester, which has no effect."""
-        self._steps.begin("Alice presses Approve herself")
-        self._press(self._here.alice, card, "You asked for this")
+        self._steps.begin("Alice tries to approve her own request")
+        self._press(self._company.alice, card, "You asked for this")
         expect("Waiting for 1 approval" in card.text, "Alice's press changed the request.")
 
     def approve(self, card: Message) -> None:
         """Approve the request as an approver."""
-        alice = self._here.alice
+        alice = self._company.alice
         self._steps.begin("Bob approves")
-        self._press(self._here.bob, card, "Your answer was received")
-        self._here.slack.wait_for(lambda: "Done" in card.text)
-        say("The bot asks the mail service for it, and the card follows:")
+        self._press(self._company.bob, card, "Your answer was received")
+        self._company.slack.wait_for(lambda: "Done" in card.text)
+        say("The bot creates the alias and updates the card:")
         self._draw(card)
         self._draw_told(alice, "Done")
-        say("The mail service has it:")
-        emails = self._here.aliases()
+        say("The alias exists in the mail service:")
+        emails = self._company.aliases()
         show(f"GET /api/principal/{ALICE}", json.dumps({"emails": emails}), "")
         expect(emails == [ALICE, SALES], f"{SALES} did not become an alias of {ALICE}.")
 
     def make_password(self) -> str:
         """Create a new password, which only Alice can see, and return it."""
-        alice = self._here.alice
+        alice = self._company.alice
         expect(
             self._mail.log_in(ALICE, SECRET).startswith("235"), "The old password does not work."
         )
-        self._steps.begin("Alice makes a new password")
+        self._steps.begin("Alice creates a new password")
         self._typed(alice, "/email password")
         self._draw_view(self._window(alice, "password_confirm"))
         say("alice presses Create password.")
@@ -145,43 +146,43 @@ class Demo:
         shown = self._window(alice, "password_shown")
         password = _password_in(shown)
         self._draw_view(_shortened(shown))
-        say("Only its beginning is shown here.")
+        say("This demo shows only the beginning of the password.")
         self._expect_nowhere(password)
-        say("The bot's log and database, and Slack's messages, do not have it.")
+        say("The password is not in the bot's log, its database or Slack's messages.")
         self._draw_told(alice, "The password of your mailbox")
         alice.close(alice.modal)
         return password
 
     def turn_guest_away(self) -> None:
         """Request an alias as a guest of the workspace, who gets a refusal."""
-        guest = self._here.slack.person("gina", email="gina@example.com", is_restricted=True)
+        guest = self._company.slack.person("gina", email="gina@example.com", is_restricted=True)
         self._names[guest.id] = guest.user.name
-        self._steps.begin("Gina, a guest of the workspace, asks for an address")
+        self._steps.begin("Gina, a guest in the workspace, requests an alias")
         self._type(guest, f"/email alias add {NEWS}")
         self._draw_told(guest, "Guests can't use this bot")
 
     def see_through_disguise(self) -> None:
         """Request a reserved name, which could be used to obtain certificates."""
-        alice = self._here.alice
-        self._steps.begin("Alice asks for a reserved name in disguise")
-        say("Dots, capitals and a suffix after + do not hide the name.")
+        alice = self._company.alice
+        self._steps.begin("Alice requests a reserved name in another spelling")
+        say("The check for reserved names ignores dots, capital letters and +suffixes.")
         self._type(alice, f"/email alias add {DISGUISED}")
         self._draw_told(alice, "is a reserved name")
-        expect(self._here.aliases() == [ALICE, SALES], f"{DISGUISED} was added.")
+        expect(self._company.aliases() == [ALICE, SALES], f"{DISGUISED} was added.")
 
     def show_audit(self) -> None:
         """Show the audit and verify it."""
         self._steps.begin("The audit")
         rows = [json.loads(line) for line in self._run("audit", "show").splitlines()]
-        say("It prints one line of JSON for each event. Shortened:")
+        say("It prints one line of JSON for each event, shortened here:")
         show(*(self._in_short(row) for row in rows), "")
-        say("Each row has a hash over itself and the row before.")
+        say("The hash of each row covers its contents and the previous row's hash.")
         show(*_wrapped(self._run("audit", "verify")), "")
 
     def show_ledger(self) -> None:
         """Show the ledger, which is a definition of the changes that the bot made."""
-        self._steps.begin("The changes from Slack, as a definition")
-        say("email_tenant merges this with your own files, so it keeps the alias.")
+        self._steps.begin("Export the changes as a definition")
+        say("email_tenant merges this file with your own files, so it keeps the alias.")
         told = self._run("ledger")
         show(*told.splitlines(), "")
         mailboxes = [{"name": ALICE, "aliases": [SALES]}]
@@ -189,13 +190,13 @@ class Demo:
 
     def tamper(self) -> None:
         """Change the audit by hand, and show that verification detects it."""
-        carol = self._here.carol.id
+        carol = self._company.carol.id
         change = f"UPDATE audit SET actor = '{carol}' WHERE event = '{TAMPERED}'"  # noqa: S608
         self._steps.begin("Someone edits the audit")
-        say("In the database, to make it look as if Carol had approved. A trigger refuses:")
+        say("Someone tries to make it look as if Carol had approved. A trigger prevents it:")
         with closing(sqlite3.connect(self._bot.database)) as database:
             show(f"sqlite> {change};", _refusal(database, change), "")
-            say("Whoever owns the file can remove the trigger. But then:")
+            say("The file's owner can remove the trigger, but verification detects the change:")
             drop = "DROP TRIGGER audit_no_update"
             show(*(f"sqlite> {statement};" for statement in (drop, change)))
             with database:
@@ -207,14 +208,14 @@ class Demo:
         """Log in to the mail server with the new and the old password."""
         self._steps.begin("Alice sets up her mail program")
         for sentence, given, code in (
-            ("The mail server, SMTP with STARTTLS, accepts her new password:", password, "235"),
-            ("The old one, which worked until then, is refused:", SECRET, "535"),
+            ("The mail server accepts her new password:", password, "235"),
+            ("It refuses the old password:", SECRET, "535"),
         ):
             say(sentence)
             answer = self._mail.log_in(ALICE, given)
             kind = "new" if given == password else "old"
             show(f"AUTH PLAIN {ALICE} ({kind} password)", answer, "")
-            expect(answer.startswith(code), f"The answer is not {code}.")
+            expect(answer.startswith(code), f"The response is not {code}.")
 
     # Actions of people in Slack.
 
@@ -239,11 +240,11 @@ class Demo:
         def said() -> list[Message]:
             return [one for one in person.sees().ephemerals if part in one.text]
 
-        self._draw(self._here.slack.wait_for(said)[-1])
+        self._draw(self._company.slack.wait_for(said)[-1])
 
     def _told(self, person: Person, part: str) -> Message:
         """Wait for a direct message that contains ``part``."""
-        return self._here.slack.wait_for_message(person.direct_channel, part)
+        return self._company.slack.wait_for_message(person.direct_channel, part)
 
     def _draw_told(self, person: Person, part: str) -> None:
         say(f"{person.user.real_name} gets this message:")
@@ -251,7 +252,7 @@ class Demo:
 
     def _window(self, person: Person, callback_id: str) -> View:
         """Wait until a person has a modal open, and return it."""
-        self._here.slack.wait_for(lambda: person.modal.callback_id == callback_id)
+        self._company.slack.wait_for(lambda: person.modal.callback_id == callback_id)
         return person.modal
 
     def _draw(self, message: Message) -> None:
@@ -278,7 +279,7 @@ class Demo:
 
     def _expect_nowhere(self, password: str) -> None:
         """Check that the password is neither in Slack's messages nor in the bot's files."""
-        messages = self._here.slack.log(without="views.")
+        messages = self._company.slack.log(without="views.")
         files = [file for file in self._bot.directory.iterdir() if file.is_file()]
         held = [file.name for file in files if password.encode() in file.read_bytes()]
         expect(not held and password not in messages, f"The password was found: {held or 'Slack'}")
@@ -320,7 +321,7 @@ def demonstrate(folder: Path) -> None:
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         del os.environ[name]
     steps = Steps()
-    steps.begin("Start the mail service, the stand-in for Slack, and the bot")
+    steps.begin("Start the mail service, a fake Slack and the bot")
     with (
         open_company(folder, mail_options=mail_options(folder)) as company,
         running_bot(folder / "bot", company.slack, company.mail, company.policy) as bot,
