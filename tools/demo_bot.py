@@ -205,7 +205,7 @@ class Demo:
         show(*_wrapped(self._run("audit", "verify", status=1)), "")
 
     def log_in(self, password: str) -> None:
-        """Log in to the mail server with the new and the old password."""
+        """Try to log in to the mail server with the new password, then with the old one."""
         self._steps.begin("Alice sets up her mail program")
         for sentence, given, code in (
             ("The mail server accepts her new password:", password, "235"),

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Build the docsite: `python tools/docsite.py FOLDER MERMAID`.
 
-The pages are written to FOLDER/html and their sources to FOLDER/source: the guides, the READMEs and
-the reference for the plugins and roles, which antsibull-docs generates. MERMAID is the npm
-directory in which `mermaid` is installed. Warnings are treated as errors. Nothing is downloaded.
+The site contains the guides, the READMEs, and the reference for plugins and roles, which
+antsibull-docs generates. The pages are in FOLDER/html, and their sources in FOLDER/source. MERMAID
+is the npm directory in which `mermaid` is installed. Warnings are treated as errors. Nothing is
+downloaded.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 
 class DatabaseError(Exception):
-    """The database can't be used. The exception's message is a sentence for the operator."""
+    """The database can't be used. The exception's message is intended for the operator."""
 
 
 class Database:
@@ -58,7 +58,8 @@ class Database:
         url = _url(where, memory=memory)
         self.is_sqlite = url.get_backend_name() == "sqlite"
         self.is_memory = self.is_sqlite and not url.database
-        #: For messages: may include a file path, but never a URL, which may contain a password.
+        #: The database's name in messages. It may include a file path, but never a URL, because a
+        #: URL may contain a password.
         self.name = "the database"
         if self.is_sqlite and not self.is_memory:
             _make_private(str(url.database), create=create)
@@ -134,8 +135,7 @@ def has_password(where: str) -> bool:
 def readable_errors(name: str, *kinds: type[SQLAlchemyError]) -> Iterator[None]:
     """Convert SQLAlchemy errors to DatabaseError, whose message omits the statement and values.
 
-    By default, `kinds` contains only errors of the database itself, because all other errors are
-    bugs.
+    By default, only errors of the database itself are converted, because all others are bugs.
     """
     try:
         yield
@@ -169,7 +169,7 @@ def _url(where: str, *, memory: bool = False) -> URL:
         raise DatabaseError(f"unsupported database {url.drivername}: use SQLite or PostgreSQL")
     path = "" if url.database in (None, ":memory:") else str(url.database)
     if url.host or url.query or path.startswith("file:"):
-        raise DatabaseError(f"{forms}; an SQLite database has no options")
+        raise DatabaseError(f"{forms}; an SQLite URL can't have a host or options")
     if not path and not memory:
         raise DatabaseError(forms)
     return URL.create("sqlite", database=path or None)
@@ -192,7 +192,7 @@ def _create_engine(url: URL) -> Engine:
 
 
 def _make_private(path: str, *, create: bool) -> None:
-    """Make a file accessible only to its owner. SQLite gives -wal and -shm files the same mode."""
+    """Make a file accessible only to its owner. SQLite's -wal and -shm files get the same mode."""
     flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
     try:
         os.close(os.open(path, flags, 0o600))
@@ -206,7 +206,7 @@ def _make_private(path: str, *, create: bool) -> None:
 
 
 def _configure_sqlite(connection: Any, _record: Any) -> None:
-    connection.isolation_level = None  # _begin_sqlite begins transactions, not the driver
+    connection.isolation_level = None  # _begin_sqlite, not the driver, begins transactions
     for pragma in (
         f"busy_timeout={BUSY_TIMEOUT_MS}",
         "journal_mode=WAL",
@@ -218,7 +218,7 @@ def _configure_sqlite(connection: Any, _record: Any) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    # Writers take the lock first, because SQLite can't upgrade a snapshot after another transaction
-    # has written.
+    # Writers take the write lock immediately, because SQLite can't turn a read transaction into a
+    # write transaction if another connection has written since it began.
     immediate = connection.get_execution_options().get("immediate")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")

@@ -3,7 +3,7 @@
 """Logging to standard error as JSON or text, with one line per event.
 
 A record's extra `fields` are added to its line. For exceptions, the type and the traceback are
-logged, but not the message, which may quote values.
+logged, but not the message, because it may contain sensitive values.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Redact = Callable[[str], str]
 
 
 def configure(*, program: str, style: str, level: str, redact: Redact = str) -> None:
-    """Log the program's own records, and libraries' warnings and errors, to standard error.
+    """Log the program's own records, and warnings and errors from libraries, to standard error.
 
     :param program: the name of the program's logger
     :param style: ``json`` or ``text``

@@ -43,11 +43,11 @@ class Schema:
             database.write(self._upgrade)
 
     def is_empty(self, database: Database) -> bool:
-        """Return whether a database is still without tables."""
+        """Return whether a database has no tables."""
         return database.read(lambda connection: not inspect(connection).get_table_names())
 
     def check(self, database: Database) -> None:
-        """Raise a DatabaseError that states the remedy, unless a database has this schema."""
+        """Raise DatabaseError, including the remedy, unless a database has this schema."""
         with readable_errors(database.name, SQLAlchemyError):
             revision = database.read(self._revision)
         scripts = ScriptDirectory.from_config(self._config())

@@ -52,8 +52,8 @@ attributes:
       options for several tasks.
     membership: [postroom.email.api]
 notes:
-  - On the controller, the module runs inside Ansible's worker process if this gives the same
-    result, because it is faster than starting a separate process. To disable this behavior, set the
+  - On the controller, the module runs inside Ansible's worker process if this does not change the
+    result, because that is faster than starting a separate process. To disable this, set the
     variable C(postroom_in_process=false) or the environment variable E(POSTROOM_IN_PROCESS=0).
 requirements:
   - dnspython >= 2.6.1 (for M(postroom.email.email_dns_records) to query and update name servers)

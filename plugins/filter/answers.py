@@ -11,7 +11,7 @@ version_added: 0.2.0
 description:
   - Returns the given variables in the form that the playbook expects.
   - For an unanswered question, an AWX survey sends an empty string or V(null). The variable is then
-    set to its default, or omitted if it lacks a default.
+    set to its default, or omitted if it has no default.
   - Use M(ansible.builtin.validate_argument_spec) to validate the result. This filter only checks
     that strings and paths are strings.
 author: [Postroom contributors (@postroom)]
@@ -90,7 +90,7 @@ def _entries(option: Mapping[str, Any], value: Any) -> Any:
     if not isinstance(value, list):
         return value
     if option.get("elements") == "path":
-        # In a list of paths, a comma is part of a path.
+        # Paths may contain commas, so the items of a list of paths are not split.
         return [_absolute(path) if isinstance(path, str) else path for path in value]
     return [
         part

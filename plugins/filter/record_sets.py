@@ -15,11 +15,11 @@ description:
   - With O(state=present), the service's MX records are added, and the service's terms are merged
     into the SPF record. The service's DKIM key replaces other keys at its selector. Other MX
     records are kept, and the filter warns about them.
-  - With O(state=absent), exactly the service's records are removed.
-  - Fails in cases that the domain's owner has to decide, for example if the name is an alias, or if
+  - With O(state=absent), only the service's records are removed.
+  - Fails if the domain's owner has to decide what to do, for example if the name is an alias, or if
     it has a null MX record or several SPF records.
   - If the input consists of verified records, the filter also fails if the name servers did not
-    answer or disagreed, because other records could be lost. If O(current) comes from the DNS
+    answer or disagreed, because writing the record sets could delete other records. If O(current) comes from the DNS
     provider, pass records that were only retrieved.
 author: [Postroom contributors (@postroom)]
 positional: current, state
@@ -160,7 +160,7 @@ def record_sets(
 
 
 def _verified_matches(records: Any) -> set[Key]:
-    """Return each name and type for which every record was verified to match.
+    """Return the name and type of each record set whose records were all verified to match.
 
     :raises Refused: if the current records are unknown or the name servers disagree, so that
         writing whole record sets could delete other records

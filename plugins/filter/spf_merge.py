@@ -12,7 +12,7 @@ description:
   - Returns the SPF record to publish if a domain already has one. A second SPF record can't be
     added, because receivers ignore SPF if there are two records.
   - The mechanisms of the wanted record are inserted before V(all). Everything else is unchanged.
-  - Fails in cases that the domain's owner has to decide, for example if there are several SPF
+  - Fails if the domain's owner has to decide what to do, for example if there are several SPF
     records.
 author: [Postroom contributors (@postroom)]
 positional: wanted

@@ -6,16 +6,16 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: txt_strings
-short_description: Divide a text into the strings of a TXT record
+short_description: Split text into the strings of a TXT record
 version_added: 0.1.0
 description:
   - A TXT record consists of strings of at most 255 bytes. Longer texts, such as 2048-bit DKIM keys,
-    must be divided, and many providers and tools leave that to the caller.
+    must be split, and many providers and tools leave that to the caller.
 author: [Postroom contributors (@postroom)]
 options:
   _input:
     description:
-      - Plain text without quotes, or strings in double quotes, which are joined and divided again.
+      - Plain text without quotes, or strings in double quotes, which are joined and split again.
     type: str
     required: true
 seealso:

@@ -183,7 +183,7 @@ def run_and_exit(module: Any, ensure: Ensure, get_transport: Callable[[Params], 
     }
     result["invocation"] = {"module_args": shown}
     if len(module.no_log_values) > FEW:
-        # ansible-core searches each value for each secret, so keep only the secrets in the output.
+        # ansible-core searches each value for each secret, so keep only those in the output.
         added = (get_warning_messages(), get_deprecation_messages(), traceback.format_stack())
         text = "\n".join(map(str, leaves([result, added])))
         module.no_log_values = set(find_secrets(text, module.no_log_values))

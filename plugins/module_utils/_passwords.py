@@ -55,7 +55,7 @@ def mailbox_passwords(params: Params, name: Name) -> Passwords:
     if replaces_passwords(params) and not values:
         raise InvalidInput(
             "passwords: at least one is required if update_password is always or probe. "
-            "Set one, or leave update_password out."
+            "Set one, or omit update_password."
         )
     return Passwords({name: tuple(values)}, replaces_passwords(params))
 

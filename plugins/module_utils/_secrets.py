@@ -17,7 +17,8 @@ from typing import Any
 HIDDEN = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
 #: Up to this number of secrets, ansible-core's own search is fast enough.
 FEW = 50
-#: A long text has few distinct substrings of this length, so few passwords consist only of those.
+#: Passwords are divided into substrings of this length. Few of them consist only of substrings that
+#: also occur in the text.
 _PIECE = 3
 
 

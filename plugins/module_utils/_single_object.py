@@ -38,7 +38,7 @@ def ensure_object(
 
 
 def _respelled(principal: Principal, declared: Declared) -> Principal:
-    """Return a principal with its names spelled as declared, because a service may change case."""
+    """Return a principal with its names spelled as declared. A service may change their case."""
     names: dict[Name, Name] = {}
     lists: dict[str, Any] = {}
     # The declared name comes last, so that its spelling takes precedence.

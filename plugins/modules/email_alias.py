@@ -14,7 +14,7 @@ description:
   - The service replaces whole address lists and cannot lock them. The module therefore verifies the
     list after the write, and repairs changes that another client has overwritten. Before this
     check, the module waits four times as long as the write took, but at least a quarter of a
-    second. If a change is overwritten later, the module does not notice this.
+    second. It does not detect changes that are overwritten later.
 author: [Postroom contributors (@postroom)]
 extends_documentation_fragment: [postroom.email.api, postroom.email.api.attributes]
 options:
@@ -27,7 +27,8 @@ options:
     type: str
     required: true
   state:
-    description: Whether the mailbox has the alias. V(absent) does not change other mailboxes.
+    description: Whether the mailbox should have the alias. With V(absent), other mailboxes are not
+      changed.
     type: str
     choices: [present, absent]
     default: present
@@ -90,9 +91,9 @@ failure:
   returned: failure
   type: dict
   contains:
-    code: {description: "Stable identifier for conditions, such as V(unauthorized).", returned: always, type: str}
+    code: {description: "Stable identifier to use in conditions, such as V(unauthorized).", returned: always, type: str}
     kind: {description: "Class of the error, such as V(Unauthorized).", returned: always, type: str}
-    status: {description: HTTP status of the response; null if none arrived., returned: when a request failed, type: int}
+    status: {description: HTTP status; null if there was no response., returned: when a request failed, type: int}
     method: {description: HTTP method., returned: when a request failed, type: str}
     path: {description: Path of the request., returned: when a request failed, type: str}
     detail: {description: "The service's message, without secrets.", returned: when a request failed, type: str}

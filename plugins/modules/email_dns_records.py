@@ -36,7 +36,7 @@ options:
       - V(present) publishes the records. The service's terms are merged into an existing SPF record
         unless it would then need more DNS look-ups than receivers allow. Other MX records are kept,
         and the task warns about them. Another key at the service's DKIM selector is replaced.
-      - V(present) fails and changes nothing in cases that the domain's owner has to decide, for
+      - V(present) fails and changes nothing if the domain's owner has to decide what to do, for
         example if there is a null MX record, if there are several SPF records, or if the name is an
         alias or is delegated.
       - V(absent) withdraws the records that the service requires, and no others. Use it before you
@@ -139,7 +139,7 @@ EXAMPLES = r"""
 RETURN = r"""
 domain: {description: The domain., returned: success, type: str}
 records:
-  description: The records, in the order of the service.
+  description: The records, in the order in which the service returns them.
   returned: success
   type: list
   elements: dict
@@ -219,8 +219,8 @@ current:
   description:
     - The current record sets at these names and of these types, as far as they are known, including
       values that do not belong to the service.
-    - After publishing or withdrawing, these are the record sets of the updated name server.
-      Otherwise, they are those of all authoritative name servers.
+    - After records were published or withdrawn, these are the record sets on the updated name
+      server. Otherwise, they are those on all authoritative name servers.
   returned: when O(state) is not V(retrieved)
   type: list
   elements: dict
@@ -257,9 +257,9 @@ failure:
   returned: failure
   type: dict
   contains:
-    code: {description: "Stable identifier for conditions, such as V(unauthorized).", returned: always, type: str}
+    code: {description: "Stable identifier to use in conditions, such as V(unauthorized).", returned: always, type: str}
     kind: {description: "Class of the error, such as V(Unauthorized).", returned: always, type: str}
-    status: {description: HTTP status of the response; null if none arrived., returned: when a request failed, type: int}
+    status: {description: HTTP status; null if there was no response., returned: when a request failed, type: int}
     method: {description: HTTP method., returned: when a request failed, type: str}
     path: {description: Path of the request., returned: when a request failed, type: str}
     detail: {description: "The service's message, without secrets.", returned: when a request failed, type: str}

@@ -10,7 +10,7 @@ module: email_domain
 short_description: Register or delete a mail domain
 version_added: 0.1.0
 description:
-  - Registers a domain that you own with the email service, or deletes it there.
+  - Registers one of your domains with the email service, or deletes it from the service.
   - B(Deleting a domain can't be undone.) The module also deletes the domain's mailboxes with all
     stored mail, its forwarders, and all aliases on this domain that belong to mailboxes on other
     domains.
@@ -18,11 +18,11 @@ author: [Postroom contributors (@postroom)]
 extends_documentation_fragment: [postroom.email.api, postroom.email.api.attributes]
 options:
   name:
-    description: Domain name, such as V(example.com). Internationalized names may be in Unicode.
+    description: Domain name, such as V(example.com). You can write internationalized names in Unicode.
     type: str
     required: true
   state:
-    description: Whether the domain is registered.
+    description: Whether the domain should be registered.
     type: str
     choices: [present, absent]
     default: present
@@ -74,9 +74,9 @@ failure:
   returned: failure
   type: dict
   contains:
-    code: {description: "Stable identifier for conditions, such as V(unauthorized).", returned: always, type: str}
+    code: {description: "Stable identifier to use in conditions, such as V(unauthorized).", returned: always, type: str}
     kind: {description: "Class of the error, such as V(Unauthorized).", returned: always, type: str}
-    status: {description: HTTP status of the response; null if none arrived., returned: when a request failed, type: int}
+    status: {description: HTTP status; null if there was no response., returned: when a request failed, type: int}
     method: {description: HTTP method., returned: when a request failed, type: str}
     path: {description: Path of the request., returned: when a request failed, type: str}
     detail: {description: "The service's message, without secrets.", returned: when a request failed, type: str}

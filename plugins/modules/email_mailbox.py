@@ -21,7 +21,7 @@ options:
     type: str
     required: true
   state:
-    description: Whether the mailbox exists.
+    description: Whether the mailbox should exist.
     type: str
     choices: [present, absent]
     default: present
@@ -50,7 +50,7 @@ options:
     type: str
     version_added: 0.2.0
   imap_port:
-    description: Port of the IMAP server, with TLS from the start.
+    description: Port of the IMAP server, which must use implicit TLS.
     type: int
     default: 993
     version_added: 0.2.0
@@ -135,9 +135,9 @@ failure:
   returned: failure
   type: dict
   contains:
-    code: {description: "Stable identifier for conditions, such as V(unauthorized).", returned: always, type: str}
+    code: {description: "Stable identifier to use in conditions, such as V(unauthorized).", returned: always, type: str}
     kind: {description: "Class of the error, such as V(Unauthorized).", returned: always, type: str}
-    status: {description: HTTP status of the response; null if none arrived., returned: when a request failed, type: int}
+    status: {description: HTTP status; null if there was no response., returned: when a request failed, type: int}
     method: {description: HTTP method., returned: when a request failed, type: str}
     path: {description: Path of the request., returned: when a request failed, type: str}
     detail: {description: "The service's message, without secrets.", returned: when a request failed, type: str}

@@ -16,7 +16,7 @@ description:
   - Everything is validated before the first write. All errors in the definition are reported
     together, with file, line and remedy, before the first request. All conflicts with the tenant's
     current state are then reported together as well.
-  - One request lists the tenant. Before anything is created or deleted, two more requests, one for
+  - One request lists the tenant's objects. Before anything is created or deleted, two more requests, one for
     each type of object, check that the list is complete. Changes are made concurrently, in the
     order of their dependencies, with deletions last.
 author: [Postroom contributors (@postroom)]
@@ -50,9 +50,9 @@ options:
       - Mailboxes, in the format of O(definition_files). Each is an address or a dictionary.
       - With C(state=absent), the mailbox is deleted together with B(the mail that is stored in it).
       - Aliases that are not declared are kept, unless O(purge) includes V(alias).
-      - If another object declares an alias, the alias is moved to that object, provided that its
-        current owner is declared absent or with a list of C(aliases). Otherwise, the plan is
-        refused.
+      - If another object declares an alias, the alias is moved to that object, provided that the
+        current owner is declared absent or has a declared list of C(aliases). Otherwise, the plan
+        is refused.
     type: list
     elements: raw
   forwarders:
@@ -91,7 +91,7 @@ options:
     type: str
     version_added: 0.2.0
   imap_port:
-    description: Port of the IMAP server, with TLS from the start.
+    description: Port of the IMAP server, which must use implicit TLS.
     type: int
     default: 993
     version_added: 0.2.0
@@ -204,7 +204,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 plan_digest:
-  description: Digest that identifies the plan, for O(expected_plan).
+  description: Digest that identifies the plan, for use in O(expected_plan).
   returned: when a plan was made
   type: str
 summary:
@@ -274,9 +274,9 @@ failure:
   returned: failure
   type: dict
   contains:
-    code: {description: "Stable identifier for conditions, such as V(unauthorized).", returned: always, type: str}
+    code: {description: "Stable identifier to use in conditions, such as V(unauthorized).", returned: always, type: str}
     kind: {description: "Class of the error, such as V(Unauthorized).", returned: always, type: str}
-    status: {description: HTTP status of the response; null if none arrived., returned: when a request failed, type: int}
+    status: {description: HTTP status; null if there was no response., returned: when a request failed, type: int}
     method: {description: HTTP method., returned: when a request failed, type: str}
     path: {description: Path of the request., returned: when a request failed, type: str}
     detail: {description: "The service's message, without secrets.", returned: when a request failed, type: str}
@@ -329,7 +329,7 @@ def ensure_tenant(
 ) -> Outcome:
     """Make the tenant match its definition.
 
-    :param report: a function that is called with the number of finished and of all changes
+    :param report: a function that is called with the number of finished changes and the total
     """
     purge = Purge(
         frozenset(params["purge"]),

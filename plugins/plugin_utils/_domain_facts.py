@@ -27,7 +27,7 @@ Facts = dict[str, Any]
 StageReason = Literal["no_records", "no_name_servers", "no_answer", "timed_out"]
 
 _QUESTION_TIMEOUT = 5.0
-#: The number of domains is limited, because each domain needs several concurrent queries.
+#: The limit is low, because each domain needs several concurrent queries.
 _MAX_CONCURRENT_DOMAINS = 16
 _COUNTS = {"mailbox": "email_mailboxes", "forwarder": "email_forwarders"}
 _ALIASES = "email_aliases"
@@ -47,7 +47,7 @@ class Gathered(NamedTuple):
     """The domains of a tenant with their facts.
 
     :param domains: the facts, keyed by domain name, in alphabetical order
-    :param warnings: warnings about domains that are left out or whose stage is unknown
+    :param warnings: warnings about domains that are omitted or whose stage is unknown
     """
 
     domains: dict[str, Facts]
@@ -95,7 +95,7 @@ def gather(client: Client, options: Mapping[str, Any]) -> Gathered:
 def is_gathered(domains: object) -> bool:
     """Return whether cached data has the format of ``Gathered.domains``.
 
-    Users who can write to the cache files could put templates into them.
+    Other data is not trusted, because users who can write to the cache could put templates into it.
     """
     return isinstance(domains, dict) and all(
         _is_domain(name) and isinstance(facts, dict) and all(map(_is_fact, facts, facts.values()))
@@ -136,7 +136,7 @@ def _selected(
 ) -> tuple[list[Name], list[str]]:
     """Return the selected domains in alphabetical order, and warnings.
 
-    Invalid names are left out with a warning. There is also a warning for each name in the options
+    Invalid names are omitted with a warning. There is also a warning for each name in the options
     that does not exist, because it may be misspelled.
     """
     wanted, unwanted = options["domains"], options["exclude"]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Run a module's function in Ansible's worker process if the result is the same.
+"""Run a module's function in Ansible's worker process if this does not change the result.
 
 A worker process runs all items of a loop, whereas a module starts a new process for each item. A
 task runs in the worker if its module would run on the controller with the same Python, user and
@@ -61,11 +61,11 @@ _OPTION_VARIABLES = (
 #: The values that make Ansible discover an interpreter. On the controller, Ansible finds its own
 #: Python.
 _DISCOVERY = ("", "auto", "auto_legacy", "auto_silent", "auto_legacy_silent")
-#: The variables that an interpreter or a library reads only once, mostly when the process starts.
+#: Environment variables that Python or a library reads only once, usually when the process starts.
 _READ_AT_START = re.compile(
     r"(?:PYTHON|LD_|DYLD_|OPENSSL_|SSL_|SSLKEYLOGFILE|LC_|MALLOC_|GLIBC_)|(?:LANG|LANGUAGE|TZ)\Z"
 )
-#: The names that a shell accepts.
+#: The names of environment variables that a shell accepts.
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _ORPHAN_CHECK_INTERVAL = 0.5
 _MAX_CONNECTIONS = 8
@@ -112,7 +112,7 @@ _display = Display()
 
 
 class InProcessAction(NormalAction):  # type: ignore[misc]
-    """An action that runs a module's function in the worker if possible, otherwise the module."""
+    """An action that runs a module's function in the worker if possible, or else the module."""
 
     #: The module's own options.
     argument_spec: Mapping[str, Any]
@@ -156,7 +156,7 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
         return found
 
     def _parse_returned_data(self, res: dict[str, Any], *profile: str) -> Any:
-        """Parse a module's output and add the names of the collection's variables to failures."""
+        """Parse a module's output. Add the collection's variables to error messages."""
         if self._option_variables and '"failed": true' in res["stdout"]:
             with suppress(ValueError):
                 data = json.loads(res["stdout"])
@@ -166,7 +166,7 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
         return super()._parse_returned_data(res, *profile)
 
     def _process_reason(self, variables: Mapping[str, Any]) -> str | None:
-        """Return the reason, apart from the interpreter, to run the task as a module, or None."""
+        """Return the reason, other than its interpreter, to run the task as a module, or None."""
         switch = os.environ.get("POSTROOM_IN_PROCESS", "true")
         variable = self._templar.template(variables.get("postroom_in_process", True))
         missing = ", ".join(missing_parts())
@@ -208,7 +208,7 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
         except BaseException as error:
             _connections.clear()
             if not isinstance(error, Exception):
-                # The task's timeout, or Ctrl-C.
+                # Raised by the task's timeout or by Ctrl-C.
                 raise
             # The message of the exception may contain a secret.
             name = type(error).__name__
@@ -242,7 +242,7 @@ def interpreter_reason(interpreter: str) -> str | None:
 
 @functools.cache
 def _identity(python: str) -> tuple[Path, Path]:
-    """Return a Python's real path, and its folder, which identifies the virtual environment."""
+    """Return an interpreter's real path, and its folder, which identifies the environment."""
     path = Path(python)
     return path.resolve(), path.parent.resolve()
 
@@ -267,7 +267,7 @@ def _module_environment(folder: str, environment: Mapping[str, str]) -> Iterator
         os.chdir(folder)
         yield
     finally:
-        # Restoring all variables for each item of a loop would take longer than comparing them.
+        # Comparing the variables is faster than restoring them for each item of a loop.
         if os.environ != variables:
             os.environ.clear()
             os.environ.update(variables)

@@ -38,7 +38,7 @@ class Progress:
         self._show = show
         self._is_terminal = is_terminal
         self._clock = clock
-        #: The time when the first change was finished. The rate is computed from this time on.
+        #: The time when the first change was finished, from which the rate is computed.
         self._start: float | None = None
         self._done_at_start = 0
         self._interval = _TERMINAL_INTERVAL if is_terminal else _LOG_INTERVAL

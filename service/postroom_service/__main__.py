@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The `postroom-service` entry point. If a package is missing, the error names the extra."""
+"""The `postroom-service` entry point, which names the extra to install if a package is missing."""
 
 from __future__ import annotations
 

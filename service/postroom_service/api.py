@@ -82,7 +82,7 @@ class Service:
         caller, body = await self._authenticated_body(request)
         new = schemas.new_principal(body)
         if isinstance(new, schemas.NewDomain):
-            # Fail before the slow generation of a key. create_domain checks again.
+            # Check before generating a key, because that is slow. create_domain checks again.
             await self._check(caller, lambda directory: directory.check_new_domain(new.name))
             key = await self._in_thread(dkim.new_key)
             shape = await self._write(
@@ -108,7 +108,7 @@ class Service:
         caller, body = await self._authenticated_body(request)
         name, changes = _name(request), schemas.changes(body)
         if changes.secrets is not None:
-            # Fail before the slow hashing. update checks again.
+            # Check before hashing the secrets, because that is slow. update checks again.
             await self._check(caller, lambda directory: directory.check_changes(name, changes))
         hashes = await self._hashes(changes.secrets or [])
         return JSONResponse(

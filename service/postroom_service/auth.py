@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bearer tokens, which are shown once, stored as SHA-256 hashes, and each bound to a tenant."""
+"""Bearer tokens. Each is bound to a tenant, shown only once, and stored as a SHA-256 hash."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DAY = 86400
 
 _token, _tenant = tables.token.c, tables.tenant.c
 
-# Built once, because it runs for every request.
+# The statement is built only once, because it runs for every request.
 _FIND_CALLER = (
     select(_tenant.id, _tenant.name)
     .join_from(tables.token, tables.tenant)

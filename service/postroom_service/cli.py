@@ -91,7 +91,7 @@ def cli() -> None:
 @option("--mx-port", 2525, type=PORT, help="Port where other servers deliver mail.")
 @option("--mail-cert", "mail-cert.pem", type=Path, help="PEM certificate; created if missing.")
 @option("--mail-key", "mail-key.pem", type=Path, help="PEM key of that certificate.")
-@option("--mail-dir", type=Path, help="Keep mail in Maildir folders here, not in memory.")
+@option("--mail-dir", type=Path, help="Keep mail in Maildir format in this folder, not in memory.")
 @option("--mail-outbox", "outbox", type=Path, help="Folder for mail to other services.")
 @option(
     "--mail-relay",
@@ -122,7 +122,7 @@ def cli() -> None:
     "--secret-cost",
     passwords.DEFAULT_COST,
     read=passwords.hasher,
-    help="Cost of argon2id.",
+    help="Cost parameters of argon2id.",
 )
 def serve_api(**options: Any) -> None:
     """Serve the API."""
@@ -210,7 +210,7 @@ def migrate(database: str) -> None:
 @cli.command()
 @DATABASE
 def grant(database: str) -> None:
-    """Give the database roles of a mail host's programs access to their views."""
+    """Grant the database roles of a mail host access to their views."""
     with open_database(database) as opened:
         changed = opened.write(grants.grant)
     click.echo("changed" if changed else "unchanged")
@@ -338,7 +338,7 @@ def create(database: str, tenant: str, label: str | None, expires_days: float | 
 @token.command(name="list")
 @DATABASE
 def list_tokens(database: str) -> None:
-    """List tokens by number. The tokens themselves are not stored and can't be shown."""
+    """List tokens with their numbers. The tokens themselves are not stored and can't be shown."""
     with open_database(database) as opened:
         rows = opened.read(auth.listing)
     click.echo("ID\tTENANT\tLABEL\tCREATED\tEXPIRES\tSTATE")

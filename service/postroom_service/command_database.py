@@ -20,7 +20,7 @@ from .store import SCHEMA
 def open_database(
     where: str, *, memory: bool = False, migrates: bool = False
 ) -> Iterator[Database]:
-    """Open a database, and ensure that the database has this version's schema.
+    """Open a database, and ensure that it has this version's schema.
 
     SQLite databases are always migrated. PostgreSQL databases are migrated only if they are empty
     or `migrates` is set.

@@ -267,7 +267,7 @@ def _name_taken(name: str) -> Problem:
 
 
 def _places(field: str, addresses: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield each address in a field, preceded by its JSON pointer."""
+    """Yield the JSON pointer of each address in a field, and the address."""
     return ((f"/{field}/{index}", address) for index, address in enumerate(addresses))
 
 

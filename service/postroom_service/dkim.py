@@ -23,14 +23,14 @@ MX_PRIORITY = 10
 
 @dataclass(frozen=True)
 class Key:
-    """An RSA key pair, in the formats that the database stores."""
+    """An RSA key pair, in the formats in which the database stores it."""
 
     private_pem: str = field(repr=False)
     public_base64: str
 
 
 def new_key() -> Key:
-    """Generate a key pair. The generation takes tens of milliseconds and releases the GIL."""
+    """Generate a key pair. This takes tens of milliseconds and releases the GIL."""
     private = rsa.generate_private_key(public_exponent=65537, key_size=KEY_BITS)
     pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     public = private.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)

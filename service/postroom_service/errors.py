@@ -63,7 +63,7 @@ class FieldError(NamedTuple):
 
 
 class Problem(Exception):
-    """A failed request, with the problem document to respond with."""
+    """The exception for a failed request, with the problem document to send as the response."""
 
     def __init__(
         self,

@@ -24,7 +24,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from .errors import Problem
 from .requests import note
 
-#: In the order in which a random number is compared with their cumulative probabilities.
+#: The kinds of faults, in the order in which their cumulative probabilities are compared with a
+#: random number.
 KINDS = ("rate429", "error_before", "error_after", "reset_before", "reset_after", "truncate")
 
 

@@ -25,7 +25,7 @@ _ATOM = r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+"
 _LOCAL = re.compile(rf"{_ATOM}(?:\.{_ATOM})*")
 
 
-#: Patterns that match addresses which mail servers interpret as a catch-all, a route or an option,
+#: Patterns for addresses that mail servers interpret as a catch-all, a route or an option,
 #: keyed by error code.
 UNSUPPORTED = {
     "catch_all_not_supported": re.compile(r"\*@"),

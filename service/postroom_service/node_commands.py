@@ -68,7 +68,7 @@ def mailboxes(database: str, name: str) -> None:
 @DATABASE
 @_NAME
 def close_node(database: str, name: str) -> None:
-    """Place new mailboxes on other nodes."""
+    """Close a node, so that new mailboxes are placed on other nodes."""
     _change(database, lambda connection: nodes.set_closed(connection, name, closed=True))
 
 
@@ -76,7 +76,7 @@ def close_node(database: str, name: str) -> None:
 @DATABASE
 @_NAME
 def open_node(database: str, name: str) -> None:
-    """Place new mailboxes on a node again."""
+    """Reopen a node, so that new mailboxes can be placed on it."""
     _change(database, lambda connection: nodes.set_closed(connection, name, closed=False))
 
 
@@ -84,7 +84,7 @@ def open_node(database: str, name: str) -> None:
 @DATABASE
 @_NAME
 def remove(database: str, name: str) -> None:
-    """Remove a node without mailboxes."""
+    """Remove a node that has no mailboxes."""
     with _postgresql(database) as opened:
         opened.write(lambda connection: nodes.remove(connection, name))
     click.echo("removed")
@@ -108,7 +108,7 @@ def begin(database: str, address: str, target: str) -> None:
 @DATABASE
 @_ADDRESS
 def hold(database: str, address: str) -> None:
-    """End sessions, and refuse logins and mail. Run this before you copy the last changes."""
+    """End a mailbox's sessions, and refuse logins and mail. Then copy the last changes."""
     _change(database, lambda connection: nodes.hold(connection, address))
 
 

@@ -30,7 +30,7 @@ log = logging.getLogger("postroom_service")
 
 
 class ServeError(Exception):
-    """The service can't start. The exception's message is a sentence for the operator."""
+    """The service can't start. The exception's message is intended for the operator."""
 
 
 def serve(
@@ -46,7 +46,7 @@ def serve(
     """Serve until SIGTERM or SIGINT, then finish the requests in progress.
 
     :param background: a context manager that is entered while the app is served, and yields
-        further ports for the ready file
+        additional ports for the ready file
     :param ready_file: a file that contains the URL and the process id while the service listens
     :raises ServeError: if the service can't start
     """

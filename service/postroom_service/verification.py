@@ -47,7 +47,7 @@ _VERIFY = (
 
 
 class VerificationError(Exception):
-    """DNS can't be queried. The exception's message is a sentence for the operator."""
+    """DNS can't be queried. The exception's message is intended for the operator."""
 
 
 class Domain(NamedTuple):
@@ -61,10 +61,10 @@ class Domain(NamedTuple):
 
 
 class Verifier:
-    """A verifier of domains, which looks for their DKIM records in DNS.
+    """A verifier that looks for domains' DKIM records in DNS.
 
     :param resolvers: the address and port of each resolver; None for the system's resolvers
-    :raises VerificationError: if resolvers are not configured on the system
+    :raises VerificationError: if the system has no configured resolvers
     """
 
     def __init__(self, database: Database, resolvers: list[tuple[str, int]] | None) -> None:

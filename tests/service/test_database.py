@@ -51,9 +51,9 @@ from postroom_service.store import SCHEMA
 MEMORY = ["memory", ":memory:", "sqlite://", "sqlite:///", "sqlite+pysqlite:///:memory:"]
 REFUSED = {
     "file::memory:?cache=shared": "a file or a URL",
-    "sqlite:///file:x?mode=memory&uri=true": "no options",
-    "sqlite:///:memory:?cache=shared": "no options",
-    "sqlite://host/x": "no options",
+    "sqlite:///file:x?mode=memory&uri=true": "a host or options",
+    "sqlite:///:memory:?cache=shared": "a host or options",
+    "sqlite://host/x": "a host or options",
     "postgresql+asyncpg:///x": "unsupported database postgresql",
     "sqlite+aiosqlite:///x": "unsupported database sqlite",
     "postgresql://h:port/x": "a file or a URL",

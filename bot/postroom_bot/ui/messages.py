@@ -253,7 +253,7 @@ def reminder(
 
 
 def end_notice(request: Request) -> Message:
-    """Return the notice to the requester that an alias or a forwarder ends soon."""
+    """Return the notice that an alias or a forwarder is about to end, for its requester."""
     about = f"Ask for 30 more days for request {request.id}"
     extend = button("Extend by 30 days", REQUEST_EXTEND, about, request.id)
     return message([f"{headline(request)}{end_text(request)}"], extend)

@@ -58,8 +58,8 @@ TEXTS: Mapping[str, str] = MappingProxyType(
         "person.stranger": "Members of other organizations can't use this bot.",
         "person.guest": "Guests can't use this bot. Ask a colleague who is a full member.",
         "person.other_workspace": "Members of other workspaces can't use this bot.",
-        "person.unknown_usergroup": "The policy names the user group {usergroup}, which Slack does "
-        "not know. Ask an operator of this bot to correct the policy.",
+        "person.unknown_usergroup": "The policy names the user group {usergroup}, which does not "
+        "exist in Slack. Ask an operator of this bot to correct the policy.",
         "mailbox.not_pinned": f"I don't know which mailbox is yours. {_ASK_APPROVERS}",
         "mailbox.no_email": "Your Slack profile has no email address that I can use. "
         + _ASK_APPROVERS,

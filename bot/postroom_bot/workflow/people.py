@@ -28,8 +28,8 @@ LOG_INTERVAL = timedelta(hours=1)
 _NOT_SHOWN = frozenset({"user_not_found", "user_not_visible"})
 
 _UNKNOWN_USERGROUP = (
-    "the policy names the user group %s, which Slack does not know; the bot refuses everyone until "
-    "groups.*.usergroups is corrected"
+    "the policy names the user group %s, which does not exist in Slack; the bot refuses everyone "
+    "until groups.*.usergroups is corrected"
 )
 
 _log = logging.getLogger(__name__)

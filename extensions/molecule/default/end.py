@@ -4,7 +4,7 @@
 
 Another process may have been assigned the same PID in the meantime, so the command line must
 contain the scenario's folder. Prints "terminated" if it sent SIGTERM. This script does not run
-other programs, because small images may lack them.
+other programs, because minimal images may lack them.
 """
 
 from __future__ import annotations
@@ -29,4 +29,4 @@ def end(pid: int, folder: str) -> bool:
 
 if __name__ == "__main__":
     if end(int(sys.argv[1]), sys.argv[2]):
-        print("terminated")  # noqa: T201 - the task looks for it
+        print("terminated")  # noqa: T201 - the task checks the output

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Queries a name server without the collection's code, and prints one line for each record.
+"""Query a name server without using the collection's code, and print one line for each record.
 
 python ask.py 127.0.0.1 5353 example.com TXT
 """

@@ -38,7 +38,7 @@ class PostroomError(Exception):
     code = "error"
     #: The changes that were applied before the error, in the format of a module's result.
     done: Sequence[dict[str, str]] = ()
-    #: Further return values for the module.
+    #: Additional return values for the module.
     details: Mapping[str, Any] = MappingProxyType({})
     #: Whether the change was written despite the error.
     wrote = False
@@ -134,7 +134,7 @@ class ConnectionBroken(ServiceError):
 
 
 class DeadlineExceeded(ServiceError):
-    """The timeout of the task expired. Another run may succeed."""
+    """The task timed out. Another run may succeed."""
 
     code = "deadline_exceeded"
 

@@ -4,8 +4,8 @@
 
 """The objects of a tenant: domains, mailboxes, forwarders and the DNS records of domains.
 
-The API calls domains, mailboxes and forwarders principals. An ``individual`` with members is a
-forwarder; one without members is a mailbox.
+In the API, domains, mailboxes and forwarders are principals. An ``individual`` with members is a
+forwarder, and one without members is a mailbox.
 """
 
 from __future__ import annotations
@@ -84,12 +84,12 @@ class UnmanagedPrincipal:
         return {"name": str(self.name), "kind": self.kind}
 
 
-#: The key of each kind's list, in definitions and in results.
+#: The key of the list for each kind, in definitions and in results.
 SECTIONS = {Domain.kind: "domains", Mailbox.kind: "mailboxes", Forwarder.kind: "forwarders"}
-#: The name of an alias's kind in problems and options.
+#: The kind of an alias, in problems and options.
 ALIAS = "alias"
 
-# Union, because pylint takes the | between classes for arithmetic.
+# Union is used because pylint mistakes | between classes for arithmetic.
 Principal = Union[Domain, Individual, UnmanagedPrincipal]  # noqa: UP007
 Action = Literal["create", "update", "delete"]
 AnIndividual = TypeVar("AnIndividual", bound=Individual)
@@ -97,7 +97,7 @@ AnIndividual = TypeVar("AnIndividual", bound=Individual)
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Names to add to a principal's lists and to remove from them.
+    """Names to add to and remove from a principal's lists.
 
     The API replaces whole lists, so an edit is applied to the current list just before the write.
     """
@@ -143,7 +143,7 @@ def password_flaw(password: str) -> str | None:
     The text is a predicate without a subject and does not contain the password.
     """
     if not password:
-        return "is empty. Give it in full, or leave it out."
+        return "is empty. Set it, or omit it."
     if password[-1] in "\r\n":
         return (
             "ends with a line break, which no mail program can send. A YAML block with | adds "

@@ -31,8 +31,8 @@ _MAX_ADDRESS = 254
 class Name:
     """A domain or an address, compared and hashed by ``key``. Treat it as immutable.
 
-    It is not a dataclass, because a frozen one takes twice as long to create and to hash, and a
-    large tenant has 100,000 names.
+    It is not a dataclass, because a frozen dataclass takes twice as long to create and to hash,
+    and a large tenant has 100,000 names.
     """
 
     __slots__ = ("key", "spelled")

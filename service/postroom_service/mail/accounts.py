@@ -80,8 +80,8 @@ class Accounts:
         self._trust_domains = trust_domains
         #: Limits concurrent checks of secrets, which need memory and CPU time.
         self.logins = asyncio.Semaphore(MAX_LOGINS)
-        # Verified for unknown mailboxes, so that the response time doesn't reveal which mailboxes
-        # exist.
+        # This hash is verified for unknown mailboxes, so that the response time doesn't reveal
+        # which mailboxes exist.
         self._decoy = hasher.hash("decoy")
 
     def log_in(self, name: str, secret: str) -> Login | None:
@@ -136,7 +136,7 @@ class Accounts:
         """Return the destinations of mail to an address, following forwarders.
 
         :param relays: whether mail to addresses at other services is accepted
-        :raises Undeliverable: if the address is invalid or lacks a destination
+        :raises Undeliverable: if the address is invalid or has no destination
         """
         wanted = names.any_name(address)
         if wanted is None or "@" not in wanted:

@@ -63,7 +63,7 @@ class Config(IMAPConfig):
 
 
 class _Secret:
-    """A verifier of credentials for all SASL mechanisms that send the secret itself."""
+    """A credential verifier for all SASL mechanisms that transmit the secret itself."""
 
     def __init__(self, accounts: Accounts, name: str) -> None:
         self._accounts, self.authcid = accounts, name
@@ -92,7 +92,7 @@ class _Session(BaseSession[Any]):
 
 
 class _Identity:
-    """A logged-in mailbox, with the part of pymap's `IdentityInterface` that IMAP uses."""
+    """A logged-in mailbox that implements the part of `IdentityInterface` that IMAP uses."""
 
     def __init__(self, login: Login, logins: Logins) -> None:
         self._login, self._logins = login, logins
@@ -114,7 +114,7 @@ class _Identity:
 
 
 class Logins:
-    """The authentication for pymap's IMAP server, which accepts any of a mailbox's secrets."""
+    """Authentication for pymap's IMAP server. Any of a mailbox's secrets is accepted."""
 
     def __init__(
         self, accounts: Accounts, store: MailStore, sessions: Sessions, config: Config

@@ -41,7 +41,7 @@ async def running(
 ) -> AsyncIterator[dict[str, int]]:
     """Run the listeners, and yield a mapping of their names to ports.
 
-    :param send: sends mail to other services
+    :param send: a function that sends mail to other services
     :param ports: the ports for submission, IMAP and mail from other servers; 0 picks a free port
     :raises ServeError: if the certificate or a port can't be used
     """

@@ -18,9 +18,9 @@ log = logging.getLogger("postroom_service.mail")
 
 
 class Sessions:
-    """The open sessions, each of which ends if its mailbox is deleted or its secret is replaced.
+    """The open sessions. A session ends if its mailbox is deleted or its secret is replaced.
 
-    The mail of deleted mailboxes is removed.
+    The mail of deleted mailboxes is also removed.
     """
 
     def __init__(self, accounts: Accounts, store: MailStore) -> None:

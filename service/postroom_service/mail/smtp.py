@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""SMTP: mail from other servers, and submission by mailboxes."""
+"""SMTP handlers for mail from other servers and for mail that users submit."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ RELAY_TIMEOUT = 60.0
 
 log = logging.getLogger("postroom_service.mail")
 
-#: Sends a message from an envelope sender to recipients at other services.
+#: A function that sends a message from an envelope sender to recipients at other services.
 Outgoing = Callable[[str, Sequence[str], bytes], None]
 
 
@@ -74,7 +74,7 @@ class Incoming:
         reply = OK
         for address in envelope.rcpt_tos:
             try:
-                # Look it up again, because the address may have changed since RCPT.
+                # Look up the route again, because it may have changed since RCPT.
                 route = await asyncio.to_thread(self._accounts.route, address, relays=self.relays)
             except Undeliverable as error:
                 reply = str(error)
@@ -87,7 +87,7 @@ class Incoming:
         sender = (envelope.mail_from or "").strip("<>")
         trace = f"Received: by {self._host}; {formatdate()}\r\n".encode()
         if external:
-            # The relay comes first. If it refuses the message, nothing is stored, and the client
+            # Relay the message first. If the relay refuses it, nothing is stored, and the client
             # can retry.
             try:
                 await asyncio.to_thread(self._send, sender, sorted(external), trace + content)
@@ -106,7 +106,7 @@ class Incoming:
 
 
 class Submission(Incoming):
-    """A handler that accepts mail from logged-in mailboxes, and signs the mail."""
+    """A handler that accepts mail from users who are logged in to a mailbox, and signs it."""
 
     relays = True
 
@@ -229,7 +229,7 @@ def relay(host: str, port: int, *, mail_host: str, refused: Outgoing) -> Outgoin
     """Return a function that sends mail through another server, using STARTTLS if offered.
 
     :param mail_host: the host name for the EHLO command
-    :param refused: handles the recipients that the relay refuses if it accepts others
+    :param refused: a function that handles refused recipients if the relay accepts others
     """
 
     def send(sender: str, recipients: Sequence[str], message: bytes) -> None:

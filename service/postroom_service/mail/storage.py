@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Store mail in memory or in Maildir folders, separately for each mailbox uid."""
+"""Store the mail of each mailbox, identified by its uid, in memory or in a Maildir folder."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class Daemon:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[dict[str, int]]:
-        """Run everything except the app, and yield an empty mapping of further ports."""
+        """Run everything except the app. Yield an empty mapping, as there are no other ports."""
         async with contextlib.AsyncExitStack() as stack:
             stack.push_async_callback(self._views.close)
             for path, handler in (

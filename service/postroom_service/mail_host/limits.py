@@ -24,7 +24,7 @@ class HourlyLimit:
         self._purged = clock()
 
     def allows(self, login: str) -> bool:
-        """Return whether one more recipient is within the limit, and if so, count the recipient."""
+        """Return whether one more recipient is within the limit, and if so, count it."""
         if not self._limit:
             return True
         now = self._clock()

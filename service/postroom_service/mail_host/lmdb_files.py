@@ -4,7 +4,7 @@
 
 Postfix disables LMDB's own locking. Instead, each lookup holds a shared ``fcntl`` lock on the file,
 and each change holds an exclusive lock. Files are changed in place, because Postfix processes that
-have a file open would not notice its replacement until their next session.
+have a file open would not notice a replacement until their next session.
 
 When run as a script, this module empties the maps in a directory, and creates missing maps.
 """
@@ -57,7 +57,7 @@ def create(folder: Path, name: str) -> None:
 def change(folder: Path, name: str, rows: Mapping[str, str | None]) -> None:
     """Set or remove keys, in transactions of up to MAX_ROWS rows.
 
-    :param rows: values by key; None removes a key
+    :param rows: the values, by key; a value of None removes the key
     """
     path = folder / f"{name}.lmdb"
     items = list(rows.items())

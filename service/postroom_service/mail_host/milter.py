@@ -54,11 +54,11 @@ TEMPORARY = "451 4.3.0 The message can't be handled now"
 VERSION = 6
 #: Postfix sends the body in chunks of at most 64 KiB, and headers up to header_size_limit.
 MAX_PACKET = 1 << 20
-#: The largest reply is a signature. Allocating MAX_PACKET would take as long as all other work.
+#: The largest reply is a signature. Allocating MAX_PACKET would take as long as everything else.
 MAX_REPLY = 1 << 14
 #: Seconds after which a sender is looked up again, so that changes apply within a second.
 MAX_AGE = 0.5
-#: Limits memory; Postfix's message_size_limit should be smaller.
+#: The largest message to keep in memory. Postfix's message_size_limit should be smaller.
 MAX_MESSAGE = 64 << 20
 
 _ACTIONS = ActionFlags.ADD_HEADERS | ActionFlags.CHANGE_HEADERS
@@ -153,10 +153,9 @@ class Milter:
         await _Connection(self, reader, writer).run()
 
     async def check_database(self) -> str | None:
-        """Return the SMTP reply that refuses all connections, or None.
+        """Return the SMTP reply that refuses a connection while the database is down, or None.
 
-        Without this check, Postfix would report a wrong password to clients while the
-        database is down.
+        Without this check, Postfix would report a wrong password to clients during that time.
         """
         try:
             await self._views.check()
@@ -180,7 +179,7 @@ class Milter:
         return _refusal(message.sender, NOT_OWN)
 
     def check_recipient(self, login: str) -> str | None:
-        """Count a recipient, and return the SMTP reply that refuses the recipient, or None."""
+        """Count a recipient, and return the SMTP reply that refuses it, or None."""
         if self._limit.allows(names.any_name(login) or login):
             return None
         self._metrics.limited.inc()

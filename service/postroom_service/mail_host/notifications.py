@@ -31,7 +31,7 @@ MIN_DELAY, MAX_DELAY = 0.5, 30.0
 #: A dead connection looks like an idle one. After MAX_SILENCE seconds without notifications, the
 #: database must therefore answer a query within ANSWER_TIMEOUT, or the maps are emptied.
 MAX_SILENCE, ANSWER_TIMEOUT = 2.0, 3.0
-#: Seconds after which a round of the loop is considered stuck. A round may fill the maps.
+#: Seconds after which a round of the loop counts as stuck. A round may include filling the maps.
 ROUND_TIMEOUT = FILL_TIMEOUT + 30.0
 #: The statement timeout allows for filling the maps. Other queries have shorter deadlines.
 OPTIONS = CONNECTION_OPTIONS | {"options": f"-c statement_timeout={FILL_TIMEOUT:.0f}s"}
@@ -43,7 +43,8 @@ class Notifications:
     """A listener for the database's notifications.
 
     :param database: a URL for psycopg
-    :param end_logins: ends the submission sessions of a mailbox; None means all mailboxes
+    :param end_logins: a function that ends the submission sessions of a mailbox, or of all
+        mailboxes if it is called with None
     """
 
     def __init__(

@@ -19,19 +19,19 @@ from typing import Any, LiteralString
 from . import lmdb_files
 from .metrics import Metrics
 
-#: Runs a query with parameters, and returns the rows.
+#: A function that runs a query with parameters, and returns the rows.
 Query = Callable[..., Awaitable[list[tuple[Any, ...]]]]
 
 #: Minimum and maximum seconds between attempts to fill the maps.
 MIN_DELAY, MAX_DELAY = 2.0, 60.0
-#: Seconds for each query that fills a map, which reads all domains or mailboxes.
+#: Timeout in seconds for each query that fills a map by reading all domains or mailboxes.
 FILL_TIMEOUT = 120.0
 
 _ALL_DOMAINS: LiteralString = "SELECT name, name FROM mail.domains"
 _ALL_MAILBOXES: LiteralString = "SELECT address, name FROM mail.mailboxes"
 _DOMAINS = f"{_ALL_DOMAINS} WHERE name = ANY(%s)"
 _MAILBOXES = f"{_ALL_MAILBOXES} WHERE address = ANY(%s)"
-# The addresses of a deleted domain aren't found, but each of them sends its own notification.
+# This doesn't find the addresses of a deleted domain, but there is a notification for each of them.
 _ADDRESSES_OF_DOMAINS = """
 SELECT address FROM mail.senders
 WHERE split_part(address, '@', 2) = ANY(%s) OR split_part(name, '@', 2) = ANY(%s)

@@ -51,7 +51,7 @@ def read_secrets(file: Path) -> list[str]:
 class Rewriter:
     """A rewriter that converts senders to addresses on the mail host, and back.
 
-    :param secrets: the first secret signs addresses, and any of them verifies one
+    :param secrets: the secrets; the first one signs addresses, and each can verify an address
     """
 
     def __init__(self, secrets: Sequence[str], mail_host: str) -> None:

@@ -92,8 +92,8 @@ class Views:
     async def uids(self, node: str | None) -> set[str]:
         """Return the uids of the mailboxes on a node, or of all mailboxes if the node is None.
 
-        The result includes mailboxes that are on unverified domains, are not placed, or are
-        being moved to the node.
+        The result includes mailboxes on unverified domains, mailboxes that have not been placed on
+        a node, and mailboxes that are being moved to the node.
         """
         return {uid for (uid,) in await self._rows(_UIDS, node=node)}
 
@@ -120,7 +120,7 @@ class Views:
             raise DatabaseError(f"the database can't be used ({reason})") from None
 
     async def _connection(self) -> Connection:
-        """Return the open connection, or open a new one. Concurrent lookups share the attempt."""
+        """Return the open connection, or open a new one. Concurrent lookups share one attempt."""
         attempt = self._connecting
         if attempt is None or (
             attempt.done()

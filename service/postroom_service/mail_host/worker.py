@@ -19,7 +19,7 @@ from .metrics import Metrics
 from .views import Views
 
 #: Seconds between sweeps, and before the next attempt if one fails. A sweep also removes folders
-#: that sessions recreated while they were being removed.
+#: that a session recreated during their removal.
 SWEEP_INTERVAL, SWEEP_DELAY = 3600.0, 30.0
 KICK_TIMEOUT = 20.0
 #: Limits on concurrent tasks. Removals use threads, which the milter also needs.
@@ -29,8 +29,8 @@ REMOVE_DELAY = 1.0
 #: The exit status of doveadm kick if all sessions have already ended.
 NO_SESSION = 68
 
-#: A folder that is set aside is named after its uid, this separator and the date, and is kept for
-#: this time.
+#: The name of a folder that was set aside consists of the uid, this separator and the date. KEPT
+#: is the time for which the folder is kept.
 ASIDE, KEPT = ".deleted-", timedelta(days=7)
 _UID = re.compile(r"[0-9a-f]{32}")
 
@@ -42,7 +42,8 @@ class Worker:
 
     :param folder: the directory with a mail folder for each mailbox, named after its uid
     :param node: the name of this node; None for a host that stores all mailboxes
-    :param end_logins: ends the submission sessions of a mailbox; None means all mailboxes
+    :param end_logins: a function that ends the submission sessions of a mailbox, or of all
+        mailboxes if it is called with None
     """
 
     def __init__(
@@ -119,9 +120,9 @@ class Worker:
         self._metrics.kicks.labels("ok" if succeeded else "failed").inc()
 
     async def _sweep(self) -> None:
-        """Set aside the mail of deleted and moved mailboxes, and remove this mail after KEPT.
+        """Set aside the mail of deleted and moved mailboxes, and delete it after KEPT.
 
-        The mail is kept for this time in case the database was restored from an old backup. If a
+        The mail is kept that long in case the database was restored from an old backup. If a
         mailbox is on this node again, its mail is moved back.
         """
         if self._node and not await self._views.has_node(self._node):

@@ -52,7 +52,7 @@ _NOTIFY = text(
 class Node(NamedTuple):
     """A node of the mail service.
 
-    :param closed: whether new mailboxes are placed on other nodes
+    :param closed: whether the node is closed to new mailboxes
     """
 
     name: str
@@ -85,8 +85,8 @@ def add(connection: Connection, name: str, *, with_mailboxes: bool) -> bool:
     placed = connection.execute(_PLACE_ALL, {"name": name}).rowcount
     if placed and not with_mailboxes:
         raise DatabaseError(
-            f"{name} would be the first node, and mailboxes exist: add the host that has their"
-            " mail first, with --with-mailboxes"
+            f"{name} would be the first node, but mailboxes already exist: first add the host that"
+            " has their mail, with --with-mailboxes"
         )
     return True
 
@@ -150,7 +150,10 @@ def finish_move(connection: Connection, address: str) -> None:
     """Finish the move of a mailbox, which is then on the target node."""
     placement = _moving(connection, address)
     if not placement.held:
-        raise DatabaseError(f"{address} is not held: run move hold, and copy its last changes")
+        raise DatabaseError(
+            f"{address} is not on hold: run `move hold` first, "
+            "and copy the changes since the last copy"
+        )
     _end(connection, placement, placement.target)
 
 

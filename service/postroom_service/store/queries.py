@@ -17,7 +17,7 @@ _OF_TENANT = _principal.tenant_id == bindparam("tenant")
 _NAMED = _principal.name == bindparam("name")
 _ONE_OF_KINDS = _principal.kind.in_(bindparam("kinds", expanding=True))
 
-# One row for each address; a domain has one row, without an address.
+# Returns one row for each address. For a domain, it returns one row without an address.
 FIND = (
     select(_principal.id, _principal.kind, _principal.name, _address.address)
     .outerjoin_from(tables.principal, tables.address, _address.principal_id == _principal.id)

@@ -23,9 +23,9 @@ Work = Callable[[Connection], T]
 class Transactions:
     """An asynchronous interface that runs functions in transactions, in threads.
 
-    On SQLite, functions that arrive while a transaction runs share the next transaction. Together,
-    these functions wait for the disk once and switch threads once. A thread switch takes longer
-    than a short read.
+    On SQLite, functions that arrive while a transaction runs share the next transaction. All of
+    them then need only one wait for the disk and one thread switch, which takes longer than a short
+    read.
     """
 
     def __init__(self, database: Database) -> None:
@@ -53,8 +53,9 @@ class Transactions:
 class _Batches:
     """A runner for batches of functions, with one transaction at a time.
 
-    :param transaction: runs a function in a transaction
-    :param attempt: runs one function of a batch, and returns its result or exception
+    :param transaction: a function that runs another function in a transaction
+    :param attempt: a function that runs one function of a batch, and returns its result or
+        exception
     """
 
     def __init__(

@@ -378,6 +378,6 @@ def test_the_user_of_another_tenant_is_refused(awx: AwxProject) -> None:
     }
     run = awx.play({**VALID, **mine})
     assert run.status != 0
-    assert "There is a user postroom-bot already" in run.output
+    assert "The user postroom-bot already exists" in run.output
     assert awx.controller.written == []
     assert user["password"] == "of-the-first"

@@ -196,7 +196,7 @@ def test_a_bot_that_does_not_get_ready_is_reported(host: Host) -> None:
     run = host.deploy(bot_secrets=secrets, bot_ready_timeout=5, bot_check_online=False)
     assert run.status != 0
     assert f"was not ready after 5 seconds: postroom-bot: {NOT_ACCEPTED}" in run.output
-    log = run.output.partition("Its log since the start ends with: ")[2].splitlines()[0]
+    log = run.output.partition("The bot's log since the start ends with: ")[2].splitlines()[0]
     assert log.count("postroom-bot: ") == 1
     assert "the policy was reloaded" not in log
 

@@ -172,7 +172,7 @@ def test_an_empty_group_of_hosts_is_an_error(tmp_path: Path) -> None:
     options = ("-i", "bot.example.com,", "-e", "bot_hosts=bots")
     run = playbooks.run_playbook(file, playbooks.environment(tmp_path), *options)
     assert run.status != 0
-    assert "bots matches no host of the inventory" in run.output
+    assert "bots matches no host in the inventory" in run.output
 
 
 EXAMPLE = "bot/examples/postroom-bot.service"

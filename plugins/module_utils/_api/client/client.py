@@ -44,7 +44,7 @@ _MAX_LIST_ATTEMPTS = 3
 
 #: After one of these errors, it is unknown whether a write took effect.
 _UNKNOWN_OUTCOME = (errors.ConnectionBroken, errors.ServerFailed, errors.BadAnswer)
-#: Errors of the GET after a failed write that explain more than the write's own error.
+#: Errors from the GET after a failed write that are more informative than the write's own error.
 _CONCLUSIVE = (errors.AlreadyExists, errors.NotFound, errors.Rejected)
 
 
@@ -70,7 +70,7 @@ class Client:
         return self._pacing.timeout
 
     def time_left(self) -> float:
-        """Return the seconds until the deadline, or a negative number after it."""
+        """Return the number of seconds until the deadline, which is negative after it."""
         return self._pacing.time_left()
 
     def now(self) -> float:
@@ -121,7 +121,7 @@ class Client:
     def check_list(self, names: Collection[Name]) -> None:
         """Check that the service did not silently truncate its list of principals.
 
-        A limit on rows cuts off fewer principals from the list of a single type, which is shorter.
+        A row limit would omit fewer principals from the list of a single type, which is short.
 
         :raises BadAnswer: if the list of a single type contains a name that is not in ``names``
         """
@@ -141,12 +141,12 @@ class Client:
     def check_api(self) -> None:
         """Check that a not-found response really came from the mail API.
 
-        :raises BadAnswer: if api_url does not lead to the mail API
+        :raises BadAnswer: if api_url is not the URL of the mail API
         """
         self.list_principals("domain")
 
     def _list_once(self, path: str) -> tuple[list[Principal], set[int]]:
-        """Read all pages of a list. Return the principals and the totals that the pages state."""
+        """Read all pages of a list. Return the principals and the totals that the pages report."""
         found: dict[Name, Principal] = {}
         totals: set[int] = set()
         next_path: str | None = path
@@ -313,13 +313,13 @@ class Client:
                 if is_unknown and may_be_ours and self._read_outcome(error, took_effect):
                     return None
                 if isinstance(error, errors.ConnectionBroken):
-                    error.add("It had not taken effect a moment later, but it still may.")
+                    error.add("It had not taken effect shortly afterwards, but it may do so later.")
                 attempt = self._pacing.back_off(error, attempt)
 
     def _read_outcome(self, error: errors.ServiceError, read: Callable[[], T]) -> T:
         """Read the state after a write with an unknown outcome.
 
-        :raises ServiceError: if the state can't be read; this is ``error``, marked ``unsure``
+        :raises ServiceError: ``error``, marked as ``unsure``, if the state can't be read
         """
         try:
             return read()

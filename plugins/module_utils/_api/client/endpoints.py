@@ -2,11 +2,11 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The six calls of the mail API: their requests and the functions that parse the responses.
+"""The six calls of the mail API, each with its request and a function that parses its response.
 
-The functions tolerate the ways in which real servers deviate from the contract: envelopes, a single
+The parsers tolerate deviations from the API's contract that occur in practice: envelopes, a single
 string instead of a list, missing keys, and names instead of objects. The result of a write is None
-if the response contains no principal. The client then sends a GET.
+if the response contains no principal, in which case the client sends a GET.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ WIRE_TYPES = ("domain", "individual")
 
 
 class InvalidResponse(ValueError):
-    """The body is JSON, but not in the expected format. The error's text states the reason."""
+    """The body is JSON, but not in the expected format. The exception's message is the reason."""
 
 
 class ErrorResponse(InvalidResponse):
@@ -73,7 +73,7 @@ class Response(NamedTuple):
 class Page(NamedTuple):
     """A page of a list.
 
-    :param principals: the principals of the rows that are objects
+    :param principals: the principals from the rows that are objects
     :param bare_names: the names from the rows that are strings
     :param total: the number of rows on all pages, or None
     """
@@ -117,7 +117,7 @@ def create(principal: Principal, secrets: Sequence[str] = ()) -> Call[Principal 
 def update(
     current: Principal, target: Principal, secrets: Sequence[str] = ()
 ) -> Call[Principal | None]:
-    """Return the call that changes a mailbox or forwarder to ``target``. It only sends differences.
+    """Return the call that changes a mailbox or forwarder to ``target``, sending only differences.
 
     :param secrets: the new passwords; if empty, the current ones are kept
     """
@@ -229,7 +229,7 @@ def _path_of(name: Name) -> str:
 
 
 def _segment(name: Name) -> str:
-    # quote() does not escape dots, and a segment such as .. would leave the path.
+    # quote() does not escape dots, and a segment such as .. would point outside the path.
     text = quote(name.key, safe="")
     return text if text.strip(".") else text.replace(".", "%2E")
 
@@ -249,7 +249,7 @@ def _keys(names: frozenset[Name]) -> list[str]:
 
 
 def describe(call: Call[Any]) -> str:
-    """Describe a call for messages, such as ``deleting alice@example.com``."""
+    """Return the text for a call in messages, such as ``deleting alice@example.com``."""
     if call.subject is None:
         return "listing the tenant"
     if call.path.startswith("/api/dns/"):

@@ -48,7 +48,7 @@ _BY_STATUS: dict[int, tuple[type[errors.ServiceError], str]] = {
 def failure_of(
     call: Call[Any], response: Response, reason: InvalidResponse, secrets: Sequence[str]
 ) -> errors.ServiceError:
-    """Return the exception for a response from which no result could be read.
+    """Return the exception for a response that is an error or has an unexpected format.
 
     :param secrets: values to redact, in addition to the call's own
     """

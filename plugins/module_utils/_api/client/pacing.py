@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Decide when a task may send its next request: deadline, pauses before retries and rate limit.
+"""Decide when a task may send its next request, given its deadline, retries and rate limit.
 
 ``errors.py`` defines which errors are transient, and the loops that retry are in ``client.py``.
 """
@@ -19,7 +19,7 @@ from .. import errors
 
 _MIN_BACKOFF = 0.25
 _MAX_BACKOFF = 8.0
-#: One day, because sockets don't accept an infinite timeout.
+#: One day. It can't be infinite, because sockets don't accept an infinite timeout.
 _MAX_TIMEOUT = 86400
 
 _MIN_INTERVAL = 0.001
@@ -30,7 +30,7 @@ _BUSY_PERIOD = 8.0
 
 
 class Pacing:
-    """The deadline, the retries and the rate limit of one task. Threads may share it.
+    """The deadline, the retries and the rate limit of one task. Threads may share an instance.
 
     :param timeout: the total timeout for all requests, in seconds from now
     :param retries: the maximum number of times to retry a request after a transient failure
@@ -78,7 +78,7 @@ class Pacing:
         self._cancelled.set()
 
     def time_left(self) -> float:
-        """Return the seconds until the deadline, or a negative number after it."""
+        """Return the number of seconds until the deadline, which is negative after it."""
         return self._deadline - self.clock()
 
     def sleep(self, seconds: float) -> None:
@@ -104,7 +104,7 @@ class Pacing:
 
         While other requests succeed, a throttled request does not count as an attempt.
 
-        :raises ServiceError: if no further attempt is allowed; this is ``error`` itself
+        :raises ServiceError: ``error`` itself, if no further attempt is allowed
         """
         backoff = min(_MAX_BACKOFF, _MIN_BACKOFF * 2**attempt) * self.rng()
         pause = max(backoff, error.retry_after or 0.0)
@@ -119,7 +119,7 @@ class Pacing:
 
 
 class RateLimit:
-    """A rate limit for all threads of a task that adapts to the service's 429 responses.
+    """A rate limit for all threads of a task, which adapts to the service's 429 responses.
 
     A 429 in one thread pauses all threads. After the pause, requests are sent at an interval that
     grows with each further 429 and shrinks with each success. The interval settles at a value at

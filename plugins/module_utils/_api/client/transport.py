@@ -5,7 +5,7 @@
 """Connections to one service. This is the only file that imports httpx.
 
 A ``Transport`` sends each call once and reads the whole response before a deadline. It does not
-follow redirects, so the token is only sent to the configured origin. Threads may share it.
+follow redirects, so the token is only sent to the configured origin. Threads may share a transport.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class _DeadlineExpired(Exception):
 
 
 class _DeadlineBackend:
-    """A wrapper around httpx's network backend or a stream, with one deadline for all operations.
+    """A wrapper around httpx's network backend or one of its streams, with a single deadline.
 
     httpx has a timeout for each network operation but none for the whole request, so a server that
     sends its headers byte by byte could block a request forever. If a later version of httpx has no
@@ -203,9 +203,9 @@ class Transport:
         return Response(response.status_code, names, content, self._next_path(call, response))
 
     def _connect(self) -> _Connection:
-        # An httpx client checks NO_PROXY to decide whether to use a proxy. Without proxies, a
-        # transport is used on its own, because a client spends time on cookies, redirects and
-        # authentication.
+        # An httpx client checks NO_PROXY to decide whether to use a proxy. If no
+        # proxy is set, use only a transport, because a client also spends time on cookies,
+        # redirects and authentication.
         has_proxy = self._trust_env and self._environment_proxy() is not None
         kind = self._httpx.Client if has_proxy else self._httpx.HTTPTransport
         try:
@@ -273,7 +273,7 @@ class Transport:
             f"Requests use the proxy {proxy} from HTTP_PROXY, HTTPS_PROXY or ALL_PROXY. Check the "
             "proxy, or add the host to NO_PROXY."
             if proxy
-            else "Check api_url, the network and that the service is running."
+            else "Check api_url and the network, and ensure that the service is running."
         )
         cause: BaseException | None = error
         while cause is not None and not isinstance(cause, ssl.SSLError):

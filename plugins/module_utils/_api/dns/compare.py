@@ -203,7 +203,7 @@ def _compare_mx(wanted: WantedRecord, mx: Mx, values: Values) -> Comparison:
 
 
 def _compare_spf(wanted: WantedRecord, values: Values) -> Comparison:
-    """Compare a domain's single SPF record, into which the service's terms are merged."""
+    """Compare SPF records. The proposed edit merges the service's terms into the record."""
     found = [v for v in values if isinstance(v, Txt) and spf.is_spf(v.text)]
     if not found:
         return _missing(wanted, values)
@@ -229,7 +229,7 @@ def _compare_spf(wanted: WantedRecord, values: Values) -> Comparison:
 
 
 def _compare_dkim(wanted: WantedRecord, wanted_key: Txt, values: Values) -> Comparison:
-    """Compare a selector's DKIM keys. There must be one key, possibly in an equivalent form."""
+    """Compare a selector's DKIM keys. Exactly one key must exist, in any equivalent form."""
     others = [value for value in wanted.all_values if value != wanted_key]
     texts = [v for v in values if isinstance(v, Txt) and v not in others]
     keys = [value for value in texts if value.text == wanted.text or dkim.is_key(value.text)]

@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Parse published DKIM keys (RFC 6376, 3.2 and 3.6.1) and compare them by their meaning."""
+"""Parse published DKIM keys (RFC 6376, 3.2 and 3.6.1) and compare them by meaning."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def parse_tags(text: str) -> dict[str, str] | None:
 
 
 def is_key(text: str) -> bool:
-    """Return whether a text is meant to be a DKIM key, even if it is malformed."""
+    """Return whether a text is intended to be a DKIM key, even if it is malformed."""
     clean = re.sub(r'["\\]', "", text)
     tags = parse_tags(clean)
     if tags is None:
@@ -69,7 +69,7 @@ def problem(wanted: str, text: str) -> tuple[str, dict[str, object]] | None:
 
 
 def abridged(text: str) -> str:
-    """Return a text with its keys truncated, for messages."""
+    """Return a text with truncated keys, for use in messages."""
     return _LONG_KEY.sub(r"\1...", text)
 
 

@@ -98,7 +98,7 @@ VERDICTS: dict[str, tuple[str, str]] = {
         "Wait until {outdated} has the zone data of {current}, or fix the transfer between them.",
     ),
     "dnssec": (
-        "it is published, but {servers} rejects its DNSSEC signatures, and mail servers do so too",
+        "it is published, but {servers} rejects its DNSSEC signatures, and so do mail servers",
         "Sign the zone of {name} again, or replace or remove the DS record at its registrar.",
     ),
 }
@@ -131,7 +131,7 @@ _TEXTS = {
     "unregistered": "{domain} is not registered in this tenant. Register it first.",
     "unknown_set": "{set}: the current records are not known. {detail} Other records could be "
     "lost. Verify again once the name servers answer.",
-    "ambiguous_set": "{set}: the name servers disagree: {one} has other records than {other}. "
+    "ambiguous_set": "{set}: the name servers disagree: {one} and {other} have different records. "
     "Verify again once they agree.",
     "kept_elsewhere": "{set} is not changed: {redirection}. Delete the service's record there.",
     "mx_kept": "{host} (priority {priority}) is kept and {effect}. Remove its MX record if you "
@@ -155,7 +155,7 @@ _TEXTS = {
     "too_many_lookups": "it needs more than {most} DNS look-ups ({terms})",
     "fewer_lookups": "remove the terms that you do not need, or replace include, a and mx with "
     "ip4 and ip6",
-    "too_many_voids": "{number} of its DNS look-ups find nothing, but at most {most} may",
+    "too_many_voids": "{number} of its DNS look-ups find nothing, but receivers allow only {most}",
     "fewer_voids": "remove the terms whose domains no longer exist",
     # The progress and the timeout of a wait.
     "progress": "{domain}: {present} of {number} records are published, {lacking}; retrying for "

@@ -55,8 +55,7 @@ class Servers(NamedTuple):
 class Observation(NamedTuple):
     """All answers for one name and type.
 
-    :param wildcard: the answer of one of these servers for a random sibling name, which can only
-        come from a wildcard, or None
+    :param wildcard: one server's answer for a random sibling name, if it came from a wildcard
     """
 
     answers: tuple[Answer, ...] = ()
@@ -78,7 +77,7 @@ def comes_from_wildcard(answer: Answer, wildcard: Answer | None) -> bool:
 
 
 class Observer:
-    """A client that queries the servers and returns their failures as answers."""
+    """A client that queries the servers. It returns their failures as answers."""
 
     def __init__(self, servers: Servers) -> None:
         self._given, resolvers, self._timeout = servers
@@ -138,7 +137,7 @@ class Observer:
         )
 
     def _probe(self, wanted: WantedRecord, seen: Observation, zone: str) -> Answer | None:
-        """Return the answer of a wildcard that matches a name without the record, or None."""
+        """Return the wildcard's answer if the wanted name has records only from a wildcard."""
         answered = [answer for answer in seen.answers if answer.kind == "answered"]
         suspects = [answer for answer in answered if answer.values or answer.alias]
         compared = [compare(wanted, answer.values).status for answer in answered]

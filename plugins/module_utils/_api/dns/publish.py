@@ -4,9 +4,9 @@
 
 """Plan, publish and withdraw the service's record sets without changing other records.
 
-The prerequisites of an update are the records that were read. If another client has changed them,
-the server rejects the update. The records are then read again, and the changes are planned again.
-It is therefore safe to repeat an update whose response was lost.
+Each update lists the records that were read as its prerequisites, so the server rejects the update
+if another client has changed them. The records are then read again, and the changes are planned
+again. It is therefore safe to repeat an update whose response was lost.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SPF_TIMEOUT = 10.0
 
 
 class SetChange(NamedTuple):
-    """The change of one record set.
+    """A change to one record set.
 
     :param before: the whole record set before the change, or None if it did not exist
     :param after: the whole record set after the change, or None if it is deleted
@@ -110,7 +110,7 @@ def plan_presence(
     """Plan to publish the service's records.
 
     :param redirections: the redirections, keyed by name; redirected names can't hold records
-    :param at_target: the TXT records at the targets of redirected names, as far as they are known.
+    :param at_target: the TXT records at the targets of redirected names, where they are known.
         If the service's key is among them, it counts as published.
     :param ask: a function that looks up the names in SPF records, or None if dnspython is missing
     :raises Refused: if the domain's owner must decide; the message lists all problems
@@ -173,7 +173,7 @@ def _records(one: RecordSet) -> list[WantedRecord]:
 
 
 def _domain_names(wanted: Sequence[RecordSet]) -> set[str]:
-    """Return the names with MX or SPF records, which are domains."""
+    """Return the domains, which are the names with MX or SPF records."""
     return {one.name for one in wanted for each in _records(one) if each.noun in ("MX", "SPF")}
 
 
@@ -271,8 +271,8 @@ class _Publisher:
     ) -> None:
         self._wanted = wanted
         self._server = server
-        # limited() caches results, because retries repeat queries. Half of the time is kept for
-        # writing.
+        # limited() caches results, because retries repeat queries. Half of the time is reserved
+        # for writing.
         self._ask = limited(ask, min(_SPF_TIMEOUT, server.time_left() / 2))
         self._absent = absent
         self._done: dict[Key, SetChange] = {}
@@ -381,7 +381,7 @@ class _Publisher:
             self._done[change.subject.key] = change
 
     def add_results(self, error: errors.PostroomError) -> None:
-        """Add the changes that were applied or may have been applied to an error."""
+        """Add to an error the changes that were applied, and those that may have been applied."""
         error.done = [change.as_dict() for change in self._done.values()]
         if self._unsure:
             error.unsure = True

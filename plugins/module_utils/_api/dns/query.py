@@ -4,9 +4,9 @@
 
 """Query one authoritative server or resolver.
 
-A server that misbehaves never causes an exception. Only a complete answer to the query, from a
+A misbehaving server never causes an exception. Only a complete answer to the query, from a
 resolver or a server that is authoritative for the name, has the kind ``answered``. Every other
-result has its own kind and is never mistaken for missing records.
+result has a different kind, so it can't be mistaken for missing records.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ if TYPE_CHECKING:
     from dns.name import Name
     from dns.rrset import RRset
 
-#: ``answered``: the name is known to have these records, or none. All other kinds prove nothing:
+#: ``answered``: the name has exactly these records, possibly none. The other kinds prove nothing:
 #: ``silent`` (no answer in time), ``lame`` (not authoritative for the name), ``failed`` (an error),
 #: ``garbled`` (not an answer to the query), ``unfound`` (not queried, because the server's address
 #: is unknown). ``bogus`` comes from a validating resolver: the records exist, but their signatures
 #: are invalid.
 Kind = Literal["answered", "silent", "lame", "failed", "garbled", "unfound", "bogus"]
 
-#: The payload that fits into a UDP packet on every network (DNS Flag Day 2020).
+#: The largest payload that fits into a UDP packet on every network (DNS Flag Day 2020).
 _PAYLOAD = 1232
 #: The share of the timeout for each attempt over UDP.
 _ATTEMPTS = (0.25, 0.25, 0.5)
 #: The response codes of servers that don't support EDNS or its version.
 _NO_EDNS = ("FORMERR", "NOTIMP", "BADVERS")
 MAX_NAME = 253
-#: The number of labels of a registry's zone such as ``com.``, including the root's empty label.
+#: The number of labels in a registry's zone such as ``com.``, including the root's empty label.
 _REGISTRY_LABELS = 2
 
 
@@ -73,7 +73,7 @@ class Server(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The answer of one server for one name and type.
+    """One server's answer for one name and type.
 
     :param detail: the failure, such as ``REFUSED``
     :param values: the MX or TXT records, possibly none
@@ -132,7 +132,8 @@ def query(
 ) -> Answer:
     """Query a server for the records of a name.
 
-    :param timeout: the timeout in seconds, for UDP and again for TCP if the answer is truncated
+    :param timeout: the timeout in seconds, which applies to UDP and, if the answer is truncated,
+        again to TCP
     :param zone: the zone of the name, or an empty string if unknown. A server that is authoritative
         for a parent zone does not know the records in this zone.
     :param recursive: whether the server is a resolver; otherwise it must be authoritative
@@ -204,7 +205,7 @@ def answer_of(
     if rcode not in ("NOERROR", "NXDOMAIN"):
         return failure("lame" if rcode in ("REFUSED", "NOTAUTH") else "failed", rcode)
     if not recursive and not response.flags & dns.flags.AA:
-        # Some networks redirect all queries to port 53 to a resolver.
+        # Some networks send all queries on port 53 to a resolver.
         is_resolver = response.flags & dns.flags.RA
         detail = "a resolver answered" if is_resolver else "its answer is not authoritative"
         redirection = None if response.answer else _delegation(response)
@@ -232,7 +233,10 @@ def answer_of(
 def _read_empty(
     server: Server, response: Message, name: Name, zone: str, *, recursive: bool
 ) -> Answer:
-    """Return an answer without records only if the response proves their absence (RFC 2308)."""
+    """Return the answer in a response without records.
+
+    Its kind is ``answered`` only if the response proves that there are none (RFC 2308).
+    """
     zones = _owners(response.authority, "SOA")
     answered_for = next(filter(name.is_subdomain, zones), None)
     if recursive:
@@ -302,9 +306,9 @@ def upwards(name: str) -> Iterator[str]:
 def random_names(name: str) -> tuple[str, str]:
     """Return a random child and a random sibling of a name. Only a wildcard can match both.
 
-    Neither proves anything on its own. The sibling also has the same records if the wildcard's
-    records were copied to the name, and the child also has them if there is another wildcard below
-    the name. If the child would be too long for DNS, the sibling is returned twice.
+    A single match proves nothing: the sibling also matches if the wildcard's records were copied to
+    the name itself, and the child also matches if there is another wildcard below the name.
+    If the child would be too long for DNS, the sibling is returned twice.
     """
     label = secrets.token_hex(8)
     parent = name.partition(".")[2]

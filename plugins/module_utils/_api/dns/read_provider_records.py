@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Read record sets in the formats of DNS providers' Ansible modules and of this collection.
+"""Read record sets in the formats of this collection and of Ansible modules for DNS providers.
 
 An item is a record or a record set. It has a ``type`` and
 
@@ -154,7 +154,7 @@ def _mappings(data: Any, what: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def read_ttl(ttl: Any, where: str) -> int | None:
-    """Return a TTL in seconds as a number, because some modules return a string.
+    """Convert a TTL to a number of seconds. Some modules return it as a string.
 
     :raises InvalidInput: if the TTL is not a number or is out of range
     """

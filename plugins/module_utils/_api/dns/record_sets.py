@@ -31,7 +31,7 @@ class Mx(NamedTuple):
 
 
 class Txt(NamedTuple):
-    """A TXT record, as a list of strings. Existing records keep their division into strings."""
+    """A TXT record, as a list of strings. Existing records remain split into the same strings."""
 
     strings: tuple[bytes, ...]
 
@@ -41,7 +41,7 @@ class Txt(NamedTuple):
         return b"".join(self.strings).decode("utf-8", "surrogateescape")
 
 
-Value = Union[Mx, Txt]  # noqa: UP007 - pylint takes the | between classes for arithmetic
+Value = Union[Mx, Txt]  # noqa: UP007 - pylint mistakes | between classes for arithmetic
 
 
 class Redirection(NamedTuple):
@@ -106,7 +106,7 @@ def txt(text: str) -> Txt:
 
 
 def txt_strings(text: str) -> list[str]:
-    """Divide a text into strings of at most 255 bytes, without splitting a character.
+    """Split a text into strings of at most 255 bytes, without splitting characters.
 
     :param text: the text, in which lone surrogates represent bytes that are not UTF-8
     """

@@ -5,7 +5,7 @@
 
 """Query recursive resolvers and use them to find name servers.
 
-A resolver that misbehaves never causes an exception other than NameServersNotFound.
+A misbehaving resolver never causes an exception other than NameServersNotFound.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Item = TypeVar("Item")
 T = TypeVar("T")
 
 _MAX_CONCURRENCY = 32
-#: The maximum number of servers to query, because each of them may take seconds to time out.
+#: The maximum number of authoritative servers to query. Each of them may take seconds to time out.
 _MAX_AUTHORITIES = 3
 _SERVER = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^:\[\]]+))(?::(\d{1,5}))?", re.ASCII)
 _LABEL = r"(?!-)[a-z0-9_-]{1,63}(?<!-)"
@@ -38,7 +38,7 @@ _EXAMPLES = "192.0.2.1, 192.0.2.1:5353 or [2001:db8::1]:5353"
 
 
 class Resolvers:
-    """A list of recursive resolvers. Threads may share it.
+    """A list of recursive resolvers. Threads may share an instance.
 
     :param servers: the resolvers in order of preference, possibly none
     :param timeout: the timeout of one query to one server, in seconds
@@ -99,7 +99,7 @@ class Resolvers:
         unchecked = self._query(server, name, kind, checking_disabled=True)
         if unchecked.kind != "answered":
             return found
-        # The first failure may have been temporary, and may have ended before the unchecked query.
+        # The first failure may have been temporary, and may have been over before the second query.
         again = self._query(server, name, kind)
         return again if again.rcode != "SERVFAIL" else unchecked._replace(kind="bogus")
 
@@ -217,14 +217,13 @@ def _zone_of(name: str, resolvers: Resolvers) -> tuple[str, str]:
                 "Set the option nameservers, or set other servers in the option resolvers.",
             )
         if found.texts and found.alias is None:
-            # An unregistered domain lacks a zone of its own. The zone that was found is the
-            # registry's.
+            # An unregistered domain has no zone of its own, so this is the registry's zone.
             if "." not in candidate and not exists:
                 break
             return candidate, found.texts[0]
         exists = found.rcode != "NXDOMAIN"
     raise NameServersNotFound(
-        f"The resolvers know no zone that contains {name}.",
+        f"The resolvers found no zone that contains {name}.",
         "Register the domain and delegate it, or set the option nameservers.",
     )
 

@@ -4,8 +4,8 @@
 
 """Parse SPF records (RFC 7208), merge the service's terms into a record, and withdraw them.
 
-A domain has one SPF record, which belongs to its owner. Only the service's mechanisms are added or
-removed; every other byte is kept, including spaces.
+A domain has a single SPF record, which belongs to the domain's owner. Only the service's mechanisms
+are added or removed; every other byte is kept, including spaces.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Term(NamedTuple):
 
     @property
     def is_modifier(self) -> bool:
-        """Whether the term has the form ``name=value``. Its position is then irrelevant."""
+        """Whether the term has the form ``name=value``, so that its position doesn't matter."""
         return self.value.startswith("=")
 
     @property
@@ -137,7 +137,7 @@ class Spf(NamedTuple):
 
 
 def is_spf(text: str) -> bool:
-    """Return whether a text is meant to be an SPF record (RFC 7208, 4.5), even a malformed one."""
+    """Return whether a text is an SPF record (RFC 7208, 4.5), even if it is malformed."""
     return text[: len(_VERSION)].lower() == _VERSION and text[len(_VERSION) :][:1] in ("", " ")
 
 
@@ -168,7 +168,7 @@ def parse(text: str) -> Spf:
         is_valid = all("!" <= character <= "~" for character in word) and _is_valid(term)
         if not is_valid or term.name in once:
             raise SpfError(f"The SPF term {_shown(word)} is invalid. Correct or remove it.")
-        # These modifiers may occur only once. No mechanism has such a name.
+        # These modifiers may occur only once. No mechanism has either of these names.
         once |= {term.name} & {"redirect", "exp"}
         terms.append(term)
     return Spf(tuple(terms))
@@ -216,9 +216,10 @@ def merge(current: Sequence[str], wanted: str) -> str:
 
 
 def withdraw(text: str, wanted: str) -> str | None:
-    """Remove the mechanisms of ``wanted`` from an SPF record. Return None if they are equal.
+    """Remove the mechanisms of ``wanted`` from an SPF record.
 
-    The text is unchanged if it contains none of the mechanisms.
+    Return None if the record equals ``wanted``, and the unchanged text if it contains none of the
+    mechanisms.
 
     :raises SpfError: if a record is invalid
     """
@@ -260,7 +261,7 @@ def _is_valid(term: Term) -> bool:
         return is_host and _is_length(length, 32) and _is_length(second, 128)
     bits = _ADDRESS_BITS[name]
     try:
-        # A zone, as in fe80::1%eth0, is only valid on one machine.
+        # A zone ID, as in fe80::1%eth0, is only valid on one machine.
         is_address = "%" not in (host or "%") and ipaddress.ip_address(host).max_prefixlen == bits
     except ValueError:
         return False

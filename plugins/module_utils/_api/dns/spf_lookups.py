@@ -5,7 +5,7 @@
 """Count the DNS look-ups that receivers need for an SPF record (RFC 7208, 4.6.4).
 
 Receivers return a permanent error after more than ten look-ups. Many of them also do so if more
-than two look-ups find nothing. The count is for the worst case: a sender with an IPv4 address that
+than two look-ups find nothing. The count assumes the worst case: a sender with an IPv4 address that
 matches no mechanism before the first ``all``. The caller provides the function that looks up names.
 """
 
@@ -22,8 +22,8 @@ from .messages import join_words
 from .spf import Spf, Term, folded, is_spf, parse
 
 #: A function that looks up a name and a type (``TXT``, ``MX`` or ``A``) and follows aliases. It
-#: returns texts, host names or addresses, possibly none, or None without a reliable answer.
-# Optional, because pylint takes | for arithmetic.
+#: returns texts, host names or addresses, possibly none, or None if there is no reliable answer.
+# Optional is used because pylint mistakes | for arithmetic.
 Ask = Callable[[str, str], Optional[tuple[str, ...]]]  # noqa: UP045
 
 MAX_LOOKUPS = 10
@@ -41,7 +41,7 @@ class Cost(NamedTuple):
     :param voids: the number of look-ups without results, except for ``ptr``
     :param problem: any other reason why receivers reject the record, as a clause, or None
     :param unknown: the names that could not be looked up and the terms that depend on the sender;
-        the further look-ups that these would cause are not counted
+        any further look-ups that these would cause are not counted
     :param by_term: the record's own terms that need look-ups, each with the number of look-ups
     """
 

@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Read and update a zone at a name server (RFC 2136).
+"""Read and update a zone on a name server (RFC 2136).
 
 Every message is signed with a TSIG key (RFC 8945) and sent over TCP. Responses that are not signed
 with the same key are rejected.
@@ -161,9 +161,9 @@ class UpdateServer:
 
         :raises ZoneChanged: if a record set has changed; nothing was written
         :raises KeyRefused: if the server did not accept the key; nothing was written
-        :raises UpdateRefused: if the zone or name may not be changed; nothing was written
-        :raises NoAnswer: if a valid response is missing; the update may have been applied
-        :raises NameServerError: if the server failed or was not reached; nothing was written
+        :raises UpdateRefused: if the server does not allow the change; nothing was written
+        :raises NoAnswer: if there was no valid response; the update may have been applied
+        :raises NameServerError: if the server failed or can't be reached; nothing was written
         """
         message = dns.update.UpdateMessage(f"{zone}.")
         for change in changes:
@@ -179,8 +179,8 @@ class UpdateServer:
             which = f"one of {sets} (it does not report which)" if ", " in sets else sets
             raise UpdateRefused(
                 f"The name server {self.server} does not let the TSIG key {self._key.name} change "
-                f"{which}. Allow this there, use another key, or set the option update_server to "
-                "the zone's primary server."
+                f"{which}. Allow the change on the server, use another key, or set the option "
+                "update_server to the zone's primary server."
             )
         if rcode == "NOTIMP":
             raise UpdateRefused(
@@ -202,7 +202,7 @@ class UpdateServer:
         return found
 
     def _send(self, message: Message, share: float = 1.0) -> Message:
-        """Send a signed message to the first address that connects and return the signed response.
+        """Send a signed message to the first reachable address and return the signed response.
 
         :param share: the share of the remaining time that the exchange may take
         """
@@ -256,8 +256,8 @@ class UpdateServer:
         key = self._key
         if isinstance(error, dns.tsig.PeerBadTime):
             return KeyRefused(
-                f"The clocks of this machine and of the name server {self.server} differ too much "
-                f"to use the TSIG key {key.name}. Synchronize them."
+                f"The clocks on this machine and on the name server {self.server} are too far "
+                f"apart to use the TSIG key {key.name}. Synchronize them."
             )
         if isinstance(error, dns.tsig.PeerBadKey):
             return KeyRefused(
@@ -305,7 +305,7 @@ def _add(message: UpdateMessage, change: BeforeAfter) -> None:
 
 
 def _rdatas(one: RecordSet | None) -> list[Rdata]:
-    """Return a record set's values as dnspython's records, with their bytes unchanged."""
+    """Return a record set's values as rdata objects of dnspython, with the same bytes."""
     if one is None:
         return []
     texts = map(as_rdata, one.values)

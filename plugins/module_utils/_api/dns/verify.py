@@ -99,12 +99,12 @@ class Verification(NamedTuple):
 
     @property
     def verified(self) -> bool:
-        """Whether all verdicts are matches."""
+        """Whether all records match."""
         return not self.lacking
 
     @property
     def lacking(self) -> tuple[Verdict, ...]:
-        """The verdicts other than matches."""
+        """The verdicts on records that don't match."""
         return tuple(verdict for verdict in self.verdicts if verdict.status != "match")
 
 
@@ -124,7 +124,7 @@ class Waiting(NamedTuple):
     accept_conflicts: bool = False
 
     def is_over(self, verdict: Verdict) -> bool:
-        """Return whether waiting for the verdict's record is over."""
+        """Return whether to stop waiting for the verdict's record."""
         return verdict.is_published if self.accept_conflicts else verdict.status == "match"
 
 

@@ -4,12 +4,12 @@
 
 """Apply a plan, several changes at a time.
 
-Stages are applied one after another. The changes of a stage don't depend on each other, so several
+Stages are applied in sequence. The changes in a stage don't depend on each other, so several
 threads can apply them. If a change fails, only the changes that depend on it are skipped. If the
 service becomes unusable, all remaining changes are skipped.
 
-Other clients may write at the same time. Edits are therefore verified and repeated if they are
-lost, and an address that can't be moved is given back to its owner.
+Other clients may write at the same time, so each edit is verified, and repeated if it was lost. If
+an address can't be moved, it is given back to its owner.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class _Run:
     finished: int = 0
     #: The number of consecutive changes that failed without a usable response.
     without_answer: int = 0
-    #: The reason why no more changes are attempted.
+    #: The reason why no more changes are attempted, or None.
     stopped: str | None = None
     longest_span: float = 0.0
 
@@ -257,7 +257,7 @@ class _Run:
     def _confirm(self, positions: list[int]) -> None:
         """Verify edits once other clients have had time to overwrite them. Repeat lost edits.
 
-        :param positions: the positions of all applied changes, including other kinds
+        :param positions: the positions of all applied changes, of which only edits are verified
         """
         edits = [p for p in positions if self.changes[p].edit != NO_EDIT]
         if not edits:
@@ -273,7 +273,7 @@ class _Run:
                 current = {principal.name: principal for principal in client.list_principals()}
         except errors.PostroomError as error:
             text = f"It was written, but its current state is unknown. {error}"
-            error.add("The state of what was written before this request is unknown.")
+            error.add("The state of the objects written before this request is unknown.")
             for position in edits:
                 self.results[position] = Result(FAILED, text, error, written=True)
             return
@@ -293,13 +293,13 @@ class _Run:
         try:
             principal = self._new_client().edit(change.subject.name, change.edit)
         except errors.PostroomError as error:
-            # The first edit was written, and its passwords are still set.
+            # The object was already written, so its passwords are still set.
             error.add(f"{change.subject.name} was written, but its current state is unknown.")
             return Result(FAILED, str(error), error, written=True)
         return Result(CHANGED, change.reason, principal=principal)
 
     def _give_back(self, positions: Iterable[int]) -> None:
-        """Give addresses back to their owners if their new owners did not get them."""
+        """Give addresses back to their previous owners if their new owners did not get them."""
         debts: dict[int, dict[int, frozenset[Name]]] = defaultdict(dict)
         for position in positions:
             change, result = self.changes[position], self.results[position]

@@ -4,7 +4,7 @@
 
 """Check a tenant's desired state for missing domains and members, loops and bounces.
 
-``planner`` decides about addresses that are in use, and ``read_definition`` about addresses that
+``planner`` checks for addresses that are already in use, and ``read_definition`` for addresses that
 are declared twice.
 """
 
@@ -26,7 +26,7 @@ from .state import TenantState
 def check_delivery(
     state: TenantState, definition: Definition, desired: DesiredState
 ) -> tuple[list[Problem], list[Problem]]:
-    """Return the problems of a desired state that block the plan, and those that don't."""
+    """Check a desired state. Return the problems that block the plan, and the warnings."""
     checks = _Checks(state, definition, desired)
     problems = [*checks.check_domains(), *checks.check_members(), *checks.check_loops()]
     bounces, warnings = checks.check_delivery()
@@ -86,9 +86,9 @@ class _Checks:
             yield Problem("forwarding_loop", params, holder.place if holder else None)
 
     def check_delivery(self) -> tuple[list[Problem], list[Problem]]:
-        """Return a problem for each forwarder member to which mail would bounce.
+        """Return problems and warnings about forwarder members whose mail would bounce.
 
-        Problems caused by a definition of the whole tenant block the plan; others are warnings.
+        Only problems that a definition of the whole tenant causes block the plan.
         """
         problems: list[Problem] = []
         warnings: list[Problem] = []

@@ -42,7 +42,8 @@ def converge_object(
 ) -> Converged:
     """Make one domain, mailbox or forwarder match its declaration.
 
-    :param dry_run: only read and plan, and only warn about objects that an earlier task may create
+    :param dry_run: only read and plan, and only warn if an object is missing that an earlier task
+        may create
     :param probe: a function that returns the mailboxes whose passwords work; it is not called if
         the plan is refused
     :raises Refused: if the plan has problems; nothing was written

@@ -169,8 +169,8 @@ def converge_tenant(  # noqa: PLR0913 - the options of email_tenant
         raise errors.Refused(
             f"This is not the expected plan: its digest is {found.digest}, but expected_plan is "
             f"{expected_plan}. The tenant, the definition or another option of the task has "
-            "changed since. Nothing was changed. Review the new plan in check mode, and set "
-            "expected_plan to its digest."
+            "changed since the review. Nothing was changed. Review the new plan in check mode, and "
+            "set expected_plan to its digest."
         )
     if dry_run:
         return found
@@ -197,9 +197,9 @@ def _plan(
 
 
 def raise_if_incomplete(found: TenantReport, *, unchanged: bool = False) -> None:
-    """Raise Incomplete if changes were not applied.
+    """Check that all changes were applied.
 
-    :raises Incomplete: if some changes were not applied; the message lists them
+    :raises Incomplete: if some changes were not applied; its message lists the first of them
     """
     rows = [row for row in found.rows.values() if row["outcome"] in (FAILED, NOT_ATTEMPTED)]
     if not rows:

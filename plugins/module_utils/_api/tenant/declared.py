@@ -63,9 +63,9 @@ class DeclaredIndividual(Declared):
     model: ClassVar[type[Mailbox | Forwarder]]
 
     def edit_of(self, current: Individual) -> Edit:
-        """Return the edit that makes ``current`` match the declaration, without removed aliases.
+        """Return the edit that makes ``current`` match the declaration, but keeps all aliases.
 
-        Removing aliases also depends on other objects and on the options for purging.
+        Which aliases to remove also depends on other objects and on the options for purging.
         """
         return Edit(add_aliases=(self.aliases or frozenset()) - current.aliases - {self.name})
 
@@ -96,7 +96,7 @@ class DeclaredForwarder(DeclaredIndividual):
     model = Forwarder
 
     def edit_of(self, current: Individual) -> Edit:
-        """Return the edit, which includes the members."""
+        """Return the edit that makes ``current`` match the declaration, including its members."""
         members = current.members if isinstance(current, Forwarder) else frozenset()
         declared = members if self.members is None else self.members
         return replace(

@@ -102,7 +102,7 @@ def _require_mapping(data: object) -> None:
 def _read(path: str) -> str:
     try:
         file = pathlib.Path(path)
-        # Reading a FIFO would wait for a writer.
+        # Reading a FIFO would block until another process writes to it.
         if file.exists() and not (file.is_file() or file.is_dir()):
             raise Malformed("This is not a regular file. Give the path of a text file.")
         content = file.read_bytes()
@@ -159,7 +159,7 @@ def _parse_json(text: str) -> Any:
 
 def _too_deep(line: int | None = None) -> Malformed:
     return Malformed(
-        "The file is nested deeper than any definition. Check its brackets and indentation.", line
+        "The file is nested too deeply for a definition. Check its brackets and indentation.", line
     )
 
 
@@ -313,7 +313,7 @@ def _refused_tag(node: Any) -> Malformed:
         )
     # The tag is not shown, because it may be part of a password.
     return Malformed(
-        "Tags, which begin with !, are not allowed in a definition. Remove it, or put the text in "
-        "quotes.",
+        "Tags, which begin with !, are not allowed in a definition. Remove the tag, or put the "
+        "text in quotes.",
         _line(node),
     )

@@ -30,7 +30,7 @@ _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _CLOCK = "[0-9]{2}:[0-9]{2}:[0-9]{2}"
 _ZONE = "[Zz]|[+-][0-9]{2}:[0-9]{2}"
 _TIME = re.compile(rf"({_DATE})(?:[Tt ]({_CLOCK})(?:\.([0-9]+))?({_ZONE})?)?")
-#: The text after an address may be a password.
+#: Matches an address that is followed by more text, which may be a password.
 _TEXT_AFTER_ADDRESS = re.compile(r"[^@]*@[^\s:]*[\s:]")
 
 
@@ -117,14 +117,14 @@ def _name_validator(
         except InvalidInput as error:
             if _TEXT_AFTER_ADDRESS.match(value.strip()):
                 raise InvalidValue("text_after_name") from None
-            # Drop the option's name, because the problem has a place.
+            # Omit the option's name, because the problem already has a location.
             raise InvalidValue("invalid_name", text=str(error).partition(": ")[2]) from None
 
     return validate
 
 
 class _Key:
-    """An annotation with a key's description in the JSON Schema and its validator.
+    """An annotation that contains a key's validator and its description in the JSON Schema.
 
     :param validate: a function that validates values instead of the annotated type
     """
@@ -182,8 +182,8 @@ _ONLY_ABSENT = {"items": {"type": "object", **_IS_ABSENT}}
 DomainName = Annotated[
     Name,
     _Key(
-        "The full domain name. Case does not matter. A non-ASCII name is treated as the same name "
-        "as its A-label (Punycode) form.",
+        "The full domain name. Case does not matter. A non-ASCII name and its A-label (Punycode) "
+        "form are treated as the same name.",
         "example.com",
         validate=_name_validator("a domain name", "example.com", parse_domain),
         type="string",
@@ -344,7 +344,7 @@ class ForwarderEntry:
 class TenantDefinition:
     """The desired state of a tenant.
 
-    Objects that are not listed are left alone, unless email_tenant purges them. A definition
+    Objects that are not listed are not changed, unless email_tenant purges them. A definition
     contains no passwords.
     """
 

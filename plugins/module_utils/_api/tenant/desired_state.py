@@ -22,7 +22,7 @@ class Desired:
 
     :param declared: the declaration, or None if only other declarations change the object
     :param current: the current state, or an object without aliases and members if it is new
-    :param declared_edit: the edit that the declaration alone requires, without removed aliases
+    :param declared_edit: the edit that the declaration alone requires, which keeps all aliases
     :param remove: the aliases to remove, each with the reason
     :param undeclared: the current aliases that are not declared
     """
@@ -75,7 +75,8 @@ class DesiredState:
     :param register: the domains to register
     :param present: the mailboxes and forwarders that are kept or created
     :param deleted: the names of objects to delete, each with the reason
-    :param deleted_implicitly: the names of objects and aliases deleted without being named, by kind
+    :param deleted_implicitly: the names of objects and aliases that are deleted although the
+        definition does not name them, keyed by kind
     """
 
     register: list[Name] = field(default_factory=list)

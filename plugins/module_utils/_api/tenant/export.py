@@ -16,7 +16,7 @@ from ..names import Name, parse_address, parse_domain
 
 
 def facts(principals: Iterable[Principal], kinds: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
-    """Return principals as one sorted list for each kind, which is empty for other kinds."""
+    """Return a sorted list of the principals of each kind, empty for those not in ``kinds``."""
     values: dict[str, list[dict[str, Any]]] = {section: [] for section in SECTIONS.values()}
     for principal in sorted(principals, key=lambda each: each.name):
         if principal.kind in kinds:

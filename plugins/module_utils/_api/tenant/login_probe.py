@@ -169,4 +169,4 @@ def _remedy(error: Exception) -> str:
         return "Set ca_path to the file of the authority that signed the server's certificate."
     if isinstance(error, TimeoutError):
         return "Raise timeout, or find out why the mail server is slow."
-    return "Check imap_host, imap_port and that the mail server accepts TLS there."
+    return "Check imap_host and imap_port, and ensure that the mail server accepts TLS there."

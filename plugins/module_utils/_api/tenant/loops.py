@@ -40,7 +40,7 @@ def find_cycle(graph: Graph) -> list[Name] | None:
 
 
 def find_new_cycles(before: Graph, after: Graph) -> list[list[Name]]:
-    """Return the loops that a change would create, without those that already exist.
+    """Return the loops that a change would create, except those that already exist.
 
     Each forwarder is in at most one of the returned loops.
     """
@@ -58,7 +58,7 @@ def find_new_cycles(before: Graph, after: Graph) -> list[list[Name]]:
 
 
 def starting_at(start: Name, cycle: Sequence[Name]) -> list[Name]:
-    """Return the loop ``cycle``, starting at the name ``start``."""
+    """Return the loop ``cycle``, rotated so that it starts at ``start``."""
     at = cycle.index(start)
     return [*cycle[at:-1], *cycle[:at], start]
 

@@ -66,8 +66,8 @@ PROBLEMS = {
         "{name} is a {found}, not a {kind}, and was not deleted. Check the name and the kind."
     ),
     "not_a_mailbox": (
-        "{name} is a {found}, not a mailbox. Name a mailbox; a forwarder's aliases are set with "
-        "the forwarder."
+        "{name} is a {found}, not a mailbox. Name a mailbox. To change a forwarder's aliases, use "
+        "email_forwarder."
     ),
     "mailbox_missing": "The mailbox {name} does not exist. Create it first.",
     "password_missing": (
@@ -84,7 +84,7 @@ PROBLEMS = {
     ),
     "domain_in_use": (
         "The domain {domain} still holds {holders}. Delete them first, or set force: true to "
-        "delete all of them with the domain, stored mail included."
+        "delete all of them with the domain, including stored mail."
     ),
     "domain_in_use_unmanaged": (
         "The domain {domain} still holds {holders}, which can't be deleted here. Delete them "
@@ -131,14 +131,14 @@ PROBLEMS = {
         "so mail to {name} would bounce. Remove it from the members{or_keep}."
     ),
     "too_many_deletions": (
-        "{counts} would be deleted without being named: {names}. max_deletions allows {allowed}. "
-        "Review the plan in check mode. If it is right, set max_deletions: {total}. Otherwise, "
-        "narrow scope or declare them."
+        "{counts} would be deleted, although the definition does not name them: {names}. "
+        "max_deletions allows {allowed}. Review the plan in check mode. If it is right, set "
+        "max_deletions: {total}. Otherwise, narrow scope or declare them."
     ),
     "percentage_exceeded": (
-        "{percent:.3g} % of all {kinds} ({count} of {existing}) would be deleted without being "
-        "named. max_delete_percent allows {allowed:g}. Review the plan in check mode, and raise "
-        "the limit only if the plan is right."
+        "{percent:.3g} % of all {kinds} ({count} of {existing}) would be deleted, although the "
+        "definition does not name them. max_delete_percent allows {allowed:g}. Review the plan in "
+        "check mode, and raise the limit only if the plan is right."
     ),
     "purge_without_aliases": (
         "purge_aliases has no effect without aliases. Set aliases to the list to keep, or to an "

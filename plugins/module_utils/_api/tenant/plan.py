@@ -119,11 +119,11 @@ def as_diff(changes: Iterable[Change]) -> list[dict[str, Any]]:
 
 
 def digest(changes: Iterable[Change]) -> str:
-    """Return a digest that is the same for the same changes of the same states.
+    """Return a digest that identifies changes and the states before and after them.
 
-    The digest reflects whether a password is replaced, but not the password itself, because it
-    could be guessed from the digest. The passwords of new mailboxes have no effect, because plans
-    are reviewed without them.
+    The digest reflects whether a password is replaced, but not the password itself, which could
+    otherwise be guessed from the digest. The passwords of new mailboxes don't affect the digest,
+    because plans are reviewed without them.
     """
     rows = [
         [
@@ -140,7 +140,7 @@ def digest(changes: Iterable[Change]) -> str:
 
 
 def is_digest(text: str) -> bool:
-    """Whether a text has the format of a digest of this version."""
+    """Return whether a text has the format of this version's digests."""
     return re.fullmatch("v2:sha256:[0-9a-f]{64}", text) is not None
 
 

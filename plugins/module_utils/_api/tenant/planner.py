@@ -116,7 +116,7 @@ class _Planner:
                 self.desired.deleted[found.name] = DECLARED_ABSENT
 
     def _decide_individuals(self) -> Iterator[Problem]:
-        """Plan the changes to each declared mailbox and forwarder on its own."""
+        """Plan the changes to each declared mailbox and forwarder individually."""
         present = [each for each in self.definition.individuals.values() if not each.absent]
         claimed = {each.name for each in present}
         claimed = claimed.union(*(each.aliases or () for each in present))
@@ -221,7 +221,7 @@ class _Planner:
                 continue
             params = {"domain": domain, "holders": _describe(blocking)}
             yield Problem(code, params, declared.place)
-        # Delete whole objects first, because their aliases on other domains then need no change.
+        # Delete whole objects first, because their aliases don't have to be removed separately.
         for domain, occupant in sorted(emptied, key=lambda row: not row[1].is_resident):
             owner, params = occupant.principal, {"domain": domain}
             if occupant.is_resident:
@@ -232,7 +232,7 @@ class _Planner:
                 self.desired.deleted_implicitly[ALIAS] |= occupant.addresses
 
     def _resolve_address_conflicts(self) -> Iterator[Problem]:
-        """Move claimed addresses from their owners, if the definition allows it."""
+        """Take claimed addresses away from their owners, if the definition allows it."""
         for desired in list(self.desired.present.values()):
             for address in sorted(desired.claims):
                 owner = self.state.owner_of(address)

@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The types for reasons for changes, and for problems in definitions and plans.
+"""Types for the reasons for changes, and for problems in definitions and plans.
 
 The texts are imported only where they are used, because most tasks for one object don't need them.
 """
@@ -86,7 +86,7 @@ class Place(NamedTuple):
 class Problem(NamedTuple):
     """A reason to refuse a definition or its plan, or a warning.
 
-    :param prerequisite: whether a missing object may exist by the time of the real run
+    :param prerequisite: whether the problem is a missing object that may exist in a real run
     """
 
     code: str

@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""What may be purged, and the limits of a purge."""
+"""Decide which undeclared objects to purge, and check the limits of a purge."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..names import Name, matches
 from .messages import first_ten
 from .problems import Problem
 
-#: The kinds that can be purged, in the order of messages.
+#: The kinds that can be purged, in the order in which messages list them.
 KINDS = (ALIAS, Mailbox.kind, Forwarder.kind, Domain.kind)
 _PLURALS = {ALIAS: "aliases", **SECTIONS}
 
@@ -27,8 +27,8 @@ class Purge:
 
     :param scope: shell-style patterns; only objects that match one of them are deleted
     :param ignore: shell-style patterns; objects that match one of them are kept
-    :param max_deletions: the maximum number of objects to delete without being named
-    :param max_percent: the maximum percentage of each kind's objects to delete without being named
+    :param max_deletions: the maximum number of deleted objects that the definition does not name
+    :param max_percent: the maximum percentage of such objects among all objects of each kind
     :raises InvalidInput: if a value is out of range
     """
 
@@ -70,7 +70,8 @@ class Purge:
     def idle_patterns(self, principals: Collection[Principal]) -> Iterator[Problem]:
         """Yield a warning for each pattern that matches no object and may be misspelled.
 
-        A pattern with a wildcard domain, such as ``postmaster@*``, may be for future objects.
+        A pattern with a wildcard domain, such as ``postmaster@*``, is skipped, because it may be
+        intended for future objects.
         """
         for option, patterns in (("scope", self.scope), ("ignore", self.ignore)):
             for pattern in patterns:
@@ -85,7 +86,8 @@ class Purge:
     ) -> Iterator[Problem]:
         """Yield a problem for each limit that a plan exceeds.
 
-        :param deletions: the objects that would be deleted without being named, keyed by kind
+        :param deletions: the objects that would be deleted although the definition does not name
+            them, keyed by kind
         :param existing: the number of existing objects, keyed by kind
         """
         counts = Counter({kind: len(names) for kind, names in deletions.items() if names})

@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Validate and merge the sources of a definition, and check the result, without any request."""
+"""Validate and merge the sources of a definition, and check the result. No request is sent."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from .definition_format import (
 from .loops import describe_cycle, find_cycle, starting_at
 from .problems import DECLARED_ABSENT, InvalidDefinition, Path, Place, Problem, Reason, Source
 
-# Union, because pylint takes the | between classes for arithmetic.
+# Union is used because pylint mistakes | between classes for arithmetic.
 Entry = Union[DomainEntry, MailboxEntry, ForwarderEntry, AliasEntry]  # noqa: UP007
 
 _ENTRIES: dict[str | int, type[Entry]] = {
@@ -53,7 +53,7 @@ _MAX_LOOPS = 20
 class _Declaration:
     """A domain, mailbox, forwarder, alias or member as declared by one or more sources.
 
-    :param aliases: the aliases by key, or None if the list is not given
+    :param aliases: the aliases, keyed by normalized address, or None if the list is missing
     """
 
     kind: str
@@ -69,8 +69,8 @@ class _Declaration:
     def declares_end(self) -> bool:
         """Whether the source declares when the object expires, or that it never does.
 
-        A source that only adds aliases to a forwarder does not declare its end. A source that adds
-        members does, because another source's expiry date would otherwise delete these members.
+        A source that only adds aliases to a forwarder declares neither. A source that adds members
+        does, because another source's expiry date would otherwise delete these members.
         """
         return self.kind == AliasEntry.kind or self.expires is not None or bool(self.members)
 
@@ -89,8 +89,8 @@ class _Declaration:
 def read_definition(sources: Sequence[Source], now: datetime) -> Definition:
     """Merge the sources into one definition.
 
-    :param now: the current time with a zone; objects that have expired are absent
-    :raises InvalidDefinition: if the sources have problems, all of which are listed
+    :param now: the current time, with a time zone; objects that expired before are absent
+    :raises InvalidDefinition: if the sources have problems; the exception lists all of them
     :raises ImportError: if pydantic is not installed
     """
     problems: list[Problem] = []
@@ -208,7 +208,7 @@ def _wrong_value(
 
 
 def _locate(data: Any, location: Path) -> tuple[Path, Any]:
-    """Return the path of pydantic's location in the data, and the value there."""
+    """Convert one of pydantic's locations to a path in the data. Return the path and its value."""
     for depth, part in enumerate(location):
         # An entry can be abbreviated to its name.
         if isinstance(data, str):
@@ -218,7 +218,7 @@ def _locate(data: Any, location: Path) -> tuple[Path, Any]:
 
 
 def _declaration(entry: Entry, place: Place, problems: list[Problem]) -> _Declaration:
-    """Convert an entry to an object, and append its contradictions to ``problems``."""
+    """Convert an entry to a declaration, and append its contradictions to ``problems``."""
     # Only some kinds of entries have these keys.
     expires, force = getattr(entry, "expires", None), getattr(entry, "force", None)
     declared = _Declaration(entry.kind, entry.name, place, entry.state == "absent", expires, force)

@@ -69,7 +69,7 @@ class TenantState:
         return isinstance(self.read_all().get(domain), Domain)
 
     def occupants(self, domains: Iterable[Name]) -> dict[Name, list[Occupant]]:
-        """Return the occupants of each of these domains, leaving out empty domains."""
+        """Return the occupants of each of these domains, omitting empty domains."""
         by_key = {domain.key: domain for domain in domains}
         found: dict[Name, list[Occupant]] = {}
         for principal in self.principals:
@@ -97,17 +97,17 @@ class TenantState:
                 raise ValueError("a state needs a client or principals")
             listed = {each.name: each for each in self._client.list_principals()}
             for name, found in self._found.items():
-                # Keep the principal on which decisions were based, even if it has changed in the
-                # list.
+                # Keep the principal on which the plan is based, even if the list contains a newer
+                # state.
                 if found is None:
                     listed.pop(name, None)
                 elif name in listed:
                     listed[name] = found
                 else:
                     raise errors.BadAnswer(
-                        f"The list of the tenant lacks {name}, which exists when read by name, so "
-                        "the list can't be trusted. Run again; if this persists, ask the "
-                        "operator of the service.",
+                        f"The tenant's list of principals lacks {name}, although it exists, so the "
+                        "list can't be trusted. Run again; if this persists, ask the operator of "
+                        "the service.",
                         errors.Failure(200, "GET", "/api/principal", f"no {name}"),
                     )
             self._listed = listed
