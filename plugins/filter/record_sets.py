@@ -19,8 +19,8 @@ description:
   - Fails if the domain's owner has to decide what to do, for example if the name is an alias, or if
     it has a null MX record or several SPF records.
   - If the input consists of verified records, the filter also fails if the name servers did not
-    answer or disagreed, because writing the record sets could delete other records. If O(current) comes from the DNS
-    provider, pass records that were only retrieved.
+    answer or disagreed, because writing the record sets could delete other records. If O(current)
+    comes from the DNS provider, pass records that were only retrieved.
 author: [Postroom contributors (@postroom)]
 positional: current, state
 options:

@@ -17,8 +17,8 @@ from typing import Any
 HIDDEN = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
 #: Up to this number of secrets, ansible-core's own search is fast enough.
 FEW = 50
-#: Passwords are divided into substrings of this length. Few of them consist only of substrings that
-#: also occur in the text.
+#: Passwords are divided into substrings of this length. Few passwords consist only of substrings
+#: that also occur in the text.
 _PIECE = 3
 
 

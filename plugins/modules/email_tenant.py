@@ -16,9 +16,9 @@ description:
   - Everything is validated before the first write. All errors in the definition are reported
     together, with file, line and remedy, before the first request. All conflicts with the tenant's
     current state are then reported together as well.
-  - One request lists the tenant's objects. Before anything is created or deleted, two more requests, one for
-    each type of object, check that the list is complete. Changes are made concurrently, in the
-    order of their dependencies, with deletions last.
+  - One request lists the tenant's objects. Before anything is created or deleted, two more
+    requests, one for each type of object, check that the list is complete. Changes are made
+    concurrently, in the order of their dependencies, with deletions last.
 author: [Postroom contributors (@postroom)]
 extends_documentation_fragment:
   - postroom.email.api

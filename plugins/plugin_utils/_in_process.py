@@ -156,7 +156,7 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
         return found
 
     def _parse_returned_data(self, res: dict[str, Any], *profile: str) -> Any:
-        """Parse a module's output. Add the collection's variables to error messages."""
+        """Parse a module's output. Add the names of our variables to error messages."""
         if self._option_variables and '"failed": true' in res["stdout"]:
             with suppress(ValueError):
                 data = json.loads(res["stdout"])

@@ -59,7 +59,7 @@ def written(name: str) -> str:
     return f"B\u00fccher-{name}.EXAMPLE"
 
 
-class ProvidersRun:
+class ProviderSetup:
     """All providers, each with a zone that other clients use as well."""
 
     def __init__(self, service: RunningService, folder: Path, stack: ExitStack) -> None:
@@ -135,37 +135,35 @@ def assert_published(service: RunningService, run: Run, name: str, provider: Pro
 def test_each_provider(service: RunningService, tmp_path: Path) -> None:
     """Publishing and withdrawing work with all providers and keep other clients' records."""
     with ExitStack() as stack:
-        providers_run = ProvidersRun(service, tmp_path, stack)
-        would = providers_run.run("--check", "--diff", "-vvv", writes=False)
-        for name, provider in providers_run.providers.items():
+        setup = ProviderSetup(service, tmp_path, stack)
+        would = setup.run("--check", "--diff", "-vvv", writes=False)
+        for name, provider in setup.providers.items():
             (result,) = would.results[name].values()
             actions = [change["action"] for change in result["changes"]]
             assert actions == ["update", "update", "create"], name
             assert would.recap(name).changed > 0
             assert held(provider, provider.zone) == THEIRS
-        done = providers_run.run("-vvv")
-        for name, provider in providers_run.providers.items():
+        done = setup.run("-vvv")
+        for name, provider in setup.providers.items():
             assert_published(service, done, name, provider)
             assert provider.secret not in would.output + done.output
-        before = {name: held(each, each.zone) for name, each in providers_run.providers.items()}
-        again = providers_run.run(writes=False)
-        assert {
-            name: held(each, each.zone) for name, each in providers_run.providers.items()
-        } == before
-        for name in providers_run.providers:
+        before = {name: held(each, each.zone) for name, each in setup.providers.items()}
+        again = setup.run(writes=False)
+        assert {name: held(each, each.zone) for name, each in setup.providers.items()} == before
+        for name in setup.providers:
             (result,) = again.results[name].values()
             assert (again.recap(name).changed, result["changes"]) == (0, [])
-        longer = providers_run.run(dns_ttl=7200)
-        for name, provider in providers_run.providers.items():
+        longer = setup.run(dns_ttl=7200)
+        for name, provider in setup.providers.items():
             (result,) = longer.results[name].values()
             assert [change["action"] for change in result["changes"]] == ["update"]
             assert held(provider, provider.zone) == before[name]
-        withdrawn = providers_run.run(dns_state="absent")
-        for name, provider in providers_run.providers.items():
+        withdrawn = setup.run(dns_state="absent")
+        for name, provider in setup.providers.items():
             assert withdrawn.recap(name).changed > 0
             assert held(provider, provider.zone) == THEIRS
-        barred = providers_run.run_barred()
-        for name, provider in providers_run.providers.items():
+        barred = setup.run_barred()
+        for name, provider in setup.providers.items():
             message = barred.failure(name)
             for words in ("leads to keys.example.net", "null MX", "There are 2 SPF records"):
                 assert words in message
@@ -173,7 +171,7 @@ def test_each_provider(service: RunningService, tmp_path: Path) -> None:
             assert held(provider, f"barred.{provider.zone}") == expected
         # The old SPF record is deleted only after the merged one exists.
         assert "Record quota exceeded" in barred.failure("full")
-        cloudflare = providers_run.providers["cloudflare"]
+        cloudflare = setup.providers["cloudflare"]
         assert cloudflare.lookup(f"full.{cloudflare.zone}", "TXT") == (THEIR_SPF,)
 
 

@@ -198,10 +198,10 @@ def test_conflicts_that_only_resolvers_see_are_waited_for(scene: Scene) -> None:
     def fix() -> None:
         scene.authority.change(home, delete=[f"{home}. TXT"], add=[f'{home}. 60 TXT "{SPF}"'])
 
-    wait = SimulatedWait([lambda: None, fix])
-    assert statuses(wait.wait(home, scene.authority, (scene.resolver,))) == MATCH
-    assert len(wait.pauses) == 2
-    assert f"2 of 3 records are published, TXT of {home} is in conflict" in wait.lines[0]
+    simulation = SimulatedWait([lambda: None, fix])
+    assert statuses(simulation.wait(home, scene.authority, (scene.resolver,))) == MATCH
+    assert len(simulation.pauses) == 2
+    assert f"2 of 3 records are published, TXT of {home} is in conflict" in simulation.lines[0]
     vain = SimulatedWait().wait("bogus.example", scene.authority, (scene.resolver,), seconds=3)
     assert "DNSSEC" in shortfall(vain)
 
@@ -364,13 +364,16 @@ def test_progress_is_reported(scene: Scene) -> None:
         def publish(*numbers: int) -> None:
             scene.authority.change(home, add=lines(home, *numbers))
 
-        wait = SimulatedWait([lambda: publish(0), lambda: publish(1, 2)])
-        verification = wait.wait(home, server)
+        simulation = SimulatedWait([lambda: publish(0), lambda: publish(1, 2)])
+        verification = simulation.wait(home, server)
     assert statuses(verification) == ["match"] * 3
-    progress = [line.partition(", ")[0] for line in wait.lines]
+    progress = [line.partition(", ")[0] for line in simulation.lines]
     assert progress == [f"{home}: {count} of 3 records are published" for count in (0, 1)]
-    assert all(f"TXT of {home} is missing at {server}" in line for line in wait.lines)
-    assert [line.rpartition("retrying for ")[2] for line in wait.lines] == ["600 s.", "599 s."]
+    assert all(f"TXT of {home} is missing at {server}" in line for line in simulation.lines)
+    assert [line.rpartition("retrying for ")[2] for line in simulation.lines] == [
+        "600 s.",
+        "599 s.",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -380,12 +383,12 @@ def test_progress_is_reported(scene: Scene) -> None:
 def test_pauses_grow_and_end_with_the_time(rng: float, pauses: list[float]) -> None:
     """Pauses grow from one second to thirty, and the last one ends at the time limit."""
     with fake_nameserver({}) as server:
-        wait = SimulatedWait(rng=rng)
-        verification = wait.wait(HOMES[1], server, seconds=100)
-    assert wait.pauses == pauses
+        simulation = SimulatedWait(rng=rng)
+        verification = simulation.wait(HOMES[1], server, seconds=100)
+    assert simulation.pauses == pauses
     assert statuses(verification) == ["unknown"] * 3
-    assert len(wait.lines) == 2
-    assert wait.lines[0].endswith("retrying for 100 s.")
+    assert len(simulation.lines) == 2
+    assert simulation.lines[0].endswith("retrying for 100 s.")
 
 
 def test_unknown_records_are_waited_for(scene: Scene) -> None:
@@ -394,10 +397,10 @@ def test_unknown_records_are_waited_for(scene: Scene) -> None:
     scene.authority.change(home, add=lines(home))
     with fake_nameserver({("*", "*"): behaviors.refused}) as server:
         relay = behaviors.relay(scene.authority.address, scene.authority.port)
-        wait = SimulatedWait([lambda: server.behaviors.update({("*", "*"): relay})])
-        assert statuses(wait.wait(home, server)) == ["match"] * 3
-    assert f"MX of {home} is not known at {server}" in wait.lines[0]
-    assert wait.pauses == [1]
+        simulation = SimulatedWait([lambda: server.behaviors.update({("*", "*"): relay})])
+        assert statuses(simulation.wait(home, server)) == ["match"] * 3
+    assert f"MX of {home} is not known at {server}" in simulation.lines[0]
+    assert simulation.pauses == [1]
 
 
 def test_an_interrupt_ends_the_wait() -> None:
@@ -412,10 +415,10 @@ def test_an_interrupt_ends_the_wait() -> None:
             _thread.interrupt_main()
         return []
 
-    wait = SimulatedWait([interrupt])
+    simulation = SimulatedWait([interrupt])
     with fake_nameserver({}) as server, pytest.raises(KeyboardInterrupt):
-        wait.wait(HOMES[1], server)
-    assert len(wait.pauses) == 1
+        simulation.wait(HOMES[1], server)
+    assert len(simulation.pauses) == 1
     done = threading.Event()
     before = set(threading.enumerate())
     # A shell makes its background processes ignore interrupts.

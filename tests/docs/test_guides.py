@@ -35,8 +35,8 @@ GUIDES = [
     if file.stem not in ELSEWHERE
     and any(b.language == "console" for b in fenced_blocks.all_blocks(file))
 ]
-#: The guide that starts with an empty tenant.
-FIRST = "first-tenant"
+#: The guides that create their tenant themselves.
+STARTING_EMPTY = ("first-tenant", "purge")
 #: The guide that the quick tests follow, because it is the fastest.
 QUICK = "troubleshooting"
 
@@ -97,7 +97,7 @@ def reader(
 )
 def test_a_guide_works(guide: Path, reader: Reader, tenant: Api) -> None:
     """Every command in a guide succeeds or fails as shown, and prints the lines that are shown."""
-    if guide.stem != FIRST:
+    if guide.stem not in STARTING_EMPTY:
         fill(tenant)
     reader.follow(guide)
 

@@ -216,7 +216,7 @@ def test_a_hold_ends_by_itself(host: MailHost, node: Node) -> None:
     node("hold", name)
     host.sql("UPDATE mail.placements SET held_until = now()")
     assert login(host, name) == (A, False)
-    assert "is not on hold" in node("finish", name, status=2)
+    assert "is not held" in node("finish", name, status=2)
 
 
 def test_steps_are_refused(host: MailHost, node: Node) -> None:
@@ -235,7 +235,7 @@ def test_steps_are_refused(host: MailHost, node: Node) -> None:
         f"{name} is being moved to {B}: finish that move, or run move cancel"
     )
     assert node("finish", name, status=2) == (
-        f"{name} is not on hold: run `move hold` first, and copy the changes since the last copy"
+        f"{name} is not held: run `move hold` first, and copy the changes since the last copy"
     )
     for used in (A, B):
         assert node("remove", used, status=2) == (

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The executor that changes aliases and forwarders through the mail service's API.
 
-`preview` and the executor share the planning, so a preview shows exactly what the executor does.
+`preview` and the executor share the planning, so a preview shows what the executor would do.
 """
 
 from __future__ import annotations

@@ -47,8 +47,8 @@ EXPECTED = (ReasonError, SlackUnavailable, SlackRejected)
 WORKING = "One moment ..."
 #: How many times to try to send Slack the view with a new password, and the delays in between.
 SEND_ATTEMPTS = 4
-PAUSE_SECONDS = 1.0
-MAX_PAUSE_SECONDS = 5.0
+RETRY_DELAY_SECONDS = 1.0
+MAX_RETRY_DELAY_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,7 +366,7 @@ def _create_password(
             try:
                 services.deps.slack_api.update_view(window, view)
             except SlackUnavailable as error:
-                time.sleep(min(error.retry_after or PAUSE_SECONDS, MAX_PAUSE_SECONDS))
+                time.sleep(min(error.retry_after or RETRY_DELAY_SECONDS, MAX_RETRY_DELAY_SECONDS))
             else:
                 return
         services.deps.slack_api.update_view(window, view)

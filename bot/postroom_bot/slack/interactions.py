@@ -26,7 +26,7 @@ Body = Mapping[str, Any]
 class Interaction(NamedTuple):
     """A command, a pressed button, a shortcut or a submitted view.
 
-    :param team: the id of the person's workspace, which may not be the bot's
+    :param team: the id of the person's workspace, which can differ from the bot's
     :param key: the idempotency key, which is the same if Slack delivers the interaction again
     :param trigger: the trigger id, which is valid for 3 seconds; "" for a submitted view
     :param value: the request id in the button's value, or ""

@@ -4,7 +4,8 @@
 
 The holder of a lease processes the request outside transactions and writes with `save` and
 `transition`. Both functions check the state and the lease first, so a holder that has lost its
-lease can no longer write. While a request changes a mailbox or a forwarder, the holder locks it.
+lease can no longer write. While a request is executed, the holder of its lease locks the mailbox or
+forwarder.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def get(connection: Connection, request_id: str) -> Request | None:
     return next(iter(_all(connection, select(table).where(table.c.id == wanted))), None)
 
 
-def claim(
+def lease_next(
     connection: Connection, *, holder: str, now: datetime, lease: timedelta, only: str | None = None
 ) -> Request | None:
     """Lease and return the most overdue request that is not leased, or return None.
@@ -137,7 +138,7 @@ def save(connection: Connection, request: Request, **changes: Any) -> Request:
 def release(connection: Connection, request: Request, *, due_at: datetime | None) -> None:
     """Release the lease on a request, which becomes due at `due_at`, or never if that is None.
 
-    If a request was marked due after it was claimed, it stays due. If the lease was lost, nothing
+    If a request was marked due after it was leased, it stays due. If the lease was lost, nothing
     is changed.
     """
     sooner = table.c.due_at.is_not(None) if due_at is None else table.c.due_at < due_at

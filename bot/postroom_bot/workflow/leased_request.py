@@ -169,7 +169,7 @@ def lease_request(deps: Dependencies, request_id: str | None = None) -> LeasedRe
     """
     holder = new_lease_holder(deps)
     request = deps.database.write(
-        lambda c: requests.claim(
+        lambda c: requests.lease_next(
             c, holder=holder, now=deps.clock(), lease=deps.lease, only=request_id
         )
     )

@@ -44,7 +44,7 @@ GROUP_LENGTH = 4
 #: How many times to try to lease a request, and the seconds between attempts. A person may press
 #: the button before the worker has sent all notifications and released the request.
 LEASE_ATTEMPTS = 20
-PAUSE_SECONDS = 0.25
+RETRY_DELAY_SECONDS = 0.25
 
 
 class NeedsApproval(UserError):
@@ -215,7 +215,7 @@ class Passwords:
         for _ in range(LEASE_ATTEMPTS):
             if (leased := lease_request(deps, request_id)) is not None:
                 return leased
-            deps.stopping.wait(PAUSE_SECONDS)
+            deps.stopping.wait(RETRY_DELAY_SECONDS)
         raise UserError("mailbox.busy")
 
     def _set_password(self, leased: LeasedRequest) -> SecretStr:

@@ -100,8 +100,8 @@ class People:
     def caller(self, user: str, team: str, *, fresh: bool = False) -> Person:
         """Return the person who is using the bot.
 
-        :param team: the team that the interaction names; in an organization, this may not be
-            the bot's
+        :param team: the team that the interaction names; in an organization, it can differ
+            from the bot's
         :raises Forbidden: if the person may not use the bot
         """
         if not self._workspace.accepts_team(team):

@@ -59,7 +59,7 @@ class Queries:
         return AliasList(wanted, found)
 
     def forwarders(self, user: str, team: str) -> list[Forward]:
-        """Return the forwarders: for an approver all, otherwise only those to their own mailbox."""
+        """Return all forwarders to approvers, and to others only those to their own mailbox."""
         with user_error_if_unavailable():
             person = self._deps.people.caller(user, team)
             with self._deps.mail_slot():

@@ -57,7 +57,7 @@ class Worker:
             thread.start()
 
     def stop(self, timeout: float) -> bool:
-        """Stop claiming requests, wait for running steps, and return whether all steps have ended.
+        """Stop leasing requests, wait for running steps, and return whether all steps have ended.
 
         A step that does not end in time keeps its lease until the lease expires.
 

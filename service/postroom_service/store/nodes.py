@@ -151,7 +151,7 @@ def finish_move(connection: Connection, address: str) -> None:
     placement = _moving(connection, address)
     if not placement.held:
         raise DatabaseError(
-            f"{address} is not on hold: run `move hold` first, "
+            f"{address} is not held: run `move hold` first, "
             "and copy the changes since the last copy"
         )
     _end(connection, placement, placement.target)

@@ -57,7 +57,7 @@ def added(database: Database, clock: Clock, **fields: Any) -> Request:
 def claimed(database: Database, clock: Clock, owner: str = "w1", **options: Any) -> Request | None:
     """Claim a request for ten minutes."""
     usual: dict[str, Any] = {"now": clock(), "lease": 10 * MINUTE}
-    return database.write(partial(requests.claim, holder=owner, **usual | options))
+    return database.write(partial(requests.lease_next, holder=owner, **usual | options))
 
 
 def sure(request: Request | None) -> Request:

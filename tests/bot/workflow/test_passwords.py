@@ -24,7 +24,7 @@ from postroom_bot.workflow.passwords import NeedsApproval, Show, new_password
 ERIN = "erin@example.com"
 
 
-def _reveal(
+def _create_and_show(
     harness: Harness,
     who: str,
     mailbox: str = ALICE,
@@ -56,7 +56,7 @@ def test_one_s_own_password_is_made_at_once(harness: Harness, service: RunningSe
     """
     alice, team = harness.people["alice"].id, harness.deps.workspace.team
     assert harness.passwords.authorize(alice, team) == ALICE
-    made = _reveal(harness, "alice")
+    made = _create_and_show(harness, "alice")
     assert opens(service, ALICE, made)
     (request,) = harness.queries.status(alice)
     assert request.state is State.DONE
@@ -84,10 +84,10 @@ def test_passwords_are_long_and_differ() -> None:
 
 def test_pressing_again_makes_another_and_a_second_delivery_none(harness: Harness) -> None:
     """Pressing the button again creates another password, but a repeated delivery does not."""
-    first = _reveal(harness, "alice", key="once")
+    first = _create_and_show(harness, "alice", key="once")
     with pytest.raises(UserError, match=r"password\.in_progress"):
-        _reveal(harness, "alice", key="once")
-    assert _reveal(harness, "alice") != first
+        _create_and_show(harness, "alice", key="once")
+    assert _create_and_show(harness, "alice") != first
 
 
 def test_the_owner_makes_what_was_approved_for_another(harness: Harness) -> None:
@@ -104,14 +104,14 @@ def test_the_owner_makes_what_was_approved_for_another(harness: Harness) -> None
         harness.passwords.authorize(harness.people["bob"].id, team, request_id=request.id)
     for who in ("alice", "bob"):
         with pytest.raises(UserError, match=r"password\.not_yours"):
-            _reveal(harness, who, ERIN, request)
-    assert _reveal(harness, "erin", ERIN, request)
+            _create_and_show(harness, who, ERIN, request)
+    assert _create_and_show(harness, "erin", ERIN, request)
     harness.work()
     assert harness.now(request).state is State.DONE
     assert "The password of your mailbox" in harness.told("erin")[-1]
     assert "Done" in harness.told("alice")[-1]
     with pytest.raises(UserError, match=r"password\.not_offered"):
-        _reveal(harness, "erin", ERIN, request)
+        _create_and_show(harness, "erin", ERIN, request)
 
 
 def test_an_approved_password_is_looked_at_again(harness: Harness) -> None:
@@ -119,7 +119,7 @@ def test_an_approved_password_is_looked_at_again(harness: Harness) -> None:
     request = _approved(harness)
     harness.slack.change_user(harness.people["alice"], announce=False, deleted=True)
     with pytest.raises(UserError, match=r"request\.requester_changed"):
-        _reveal(harness, "erin", ERIN, request)
+        _create_and_show(harness, "erin", ERIN, request)
     assert harness.now(request).state is State.REFUSED
 
 
@@ -128,21 +128,21 @@ def test_an_offer_that_nobody_takes_expires(harness: Harness) -> None:
     request = _approved(harness)
     harness.clock.advance(days=1)
     with pytest.raises(UserError, match=r"password\.offer_expired"):
-        _reveal(harness, "erin", ERIN, request)
+        _create_and_show(harness, "erin", ERIN, request)
     harness.work()
     assert harness.now(request).state is State.EXPIRED
 
 
 @pytest.mark.parametrize("change", [{"deleted": True}, {"email": "zoe@example.com"}])
 def test_a_changed_account_gets_none(harness: Harness, change: dict[str, Any]) -> None:
-    """A user whose account has changed can neither open the offer nor press its button."""
+    """A user whose account has changed can neither open the confirmation nor press its button."""
     alice, team = harness.people["alice"].id, harness.deps.workspace.team
     harness.passwords.authorize(alice, team)
     harness.slack.change_user(harness.people["alice"], announce=False, **change)
     with pytest.raises(UserError):
         harness.passwords.authorize(alice, team)
     with pytest.raises(UserError):
-        _reveal(harness, "alice")
+        _create_and_show(harness, "alice")
     with pytest.raises(UserError, match=r"person\.elsewhere"):
         harness.passwords.authorize(alice, "T0000ELSE")
 
@@ -154,7 +154,7 @@ def test_whoever_is_told_at_once_may_press_at_once(harness: Harness) -> None:
     assert held is not None
     stopping = Mock(wait=Mock(side_effect=lambda _seconds: held.release(None)))
     harness.deps = harness.with_(stopping=stopping)
-    assert _reveal(harness, "erin", ERIN, request)
+    assert _create_and_show(harness, "erin", ERIN, request)
 
 
 def test_a_request_or_mailbox_in_use_is_not_waited_for(harness: Harness) -> None:
@@ -164,21 +164,21 @@ def test_a_request_or_mailbox_in_use_is_not_waited_for(harness: Harness) -> None
     assert held is not None
     harness.deps.stopping.set()
     with pytest.raises(UserError, match=r"mailbox\.busy"):
-        _reveal(harness, "erin", ERIN, request)
+        _create_and_show(harness, "erin", ERIN, request)
     held.release(None)
     now, take = harness.clock(), requests.lock_mailbox
     until = now + timedelta(seconds=30)
     harness.deps.database.write(lambda c: take(c, ERIN, holder="another", now=now, until=until))
     with pytest.raises(UserError, match=r"mailbox\.busy"):
-        _reveal(harness, "erin", ERIN, request)
+        _create_and_show(harness, "erin", ERIN, request)
     harness.clock.advance(seconds=30)
-    assert _reveal(harness, "erin", ERIN, request)
+    assert _create_and_show(harness, "erin", ERIN, request)
 
 
 def test_without_an_answer_from_slack_nobody_is_believed(harness: Harness) -> None:
     """If Slack does not respond, no password is created."""
     with harness.slack.down(), pytest.raises(UserError, match=r"slack\.unavailable"):
-        _reveal(harness, "alice")
+        _create_and_show(harness, "alice")
     assert harness.queries.status(harness.people["alice"].id) == []
 
 
@@ -190,7 +190,7 @@ def test_a_password_that_was_not_shown_can_be_made_again(
     request = _approved(harness)
     for who, mailbox, approved in (("erin", ERIN, request), ("alice", ALICE, None)):
         with pytest.raises((UserError, SystemExit)):
-            _reveal(harness, who, mailbox, approved, show=Mock(side_effect=trouble))
+            _create_and_show(harness, who, mailbox, approved, show=Mock(side_effect=trouble))
         harness.work()
     assert harness.now(request).state is State.APPROVED
     assert "request.done" not in harness.events(request)
@@ -199,7 +199,7 @@ def test_a_password_that_was_not_shown_can_be_made_again(
     assert ["previous one" in offer for offer in offers] == [False, True]
     assert harness.queries.status(harness.people["alice"].id)[0].state is State.FAILED
     assert "previous one" in harness.told("alice")[-1]
-    assert _reveal(harness, "erin", ERIN, request)
+    assert _create_and_show(harness, "erin", ERIN, request)
     harness.work()
     assert harness.now(request).state is State.DONE
 
@@ -213,7 +213,7 @@ def test_a_silent_mail_service_costs_one_press(
         patch.setattr(mail, "set_password", Mock(side_effect=Unavailable))
         for approved in (request, None):
             with pytest.raises(UserError, match=r"password\.unknown_outcome"):
-                _reveal(harness, "erin", ERIN, approved)
+                _create_and_show(harness, "erin", ERIN, approved)
     assert harness.queries.status(harness.people["erin"].id)[0].state is State.FAILED
     assert harness.now(request).state is State.APPROVED
-    assert _reveal(harness, "erin", ERIN, request)
+    assert _create_and_show(harness, "erin", ERIN, request)

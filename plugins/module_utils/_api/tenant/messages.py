@@ -67,7 +67,7 @@ PROBLEMS = {
     ),
     "not_a_mailbox": (
         "{name} is a {found}, not a mailbox. Name a mailbox. To change a forwarder's aliases, use "
-        "email_forwarder."
+        "the module email_forwarder or a definition."
     ),
     "mailbox_missing": "The mailbox {name} does not exist. Create it first.",
     "password_missing": (

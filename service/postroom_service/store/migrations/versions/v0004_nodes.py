@@ -48,7 +48,7 @@ WHERE placements.target IS NOT NULL;
 TRIGGERS = """
 CREATE FUNCTION mail.place() RETURNS trigger LANGUAGE plpgsql AS $body$
 BEGIN
-    -- If the node is being removed, the lock waits for that, and another node is chosen.
+    -- The lock waits for a removal of the node; then another node is taken.
     INSERT INTO mail.placements (principal_id, node)
     SELECT NEW.id, name FROM mail.nodes ORDER BY closed, random() LIMIT 1 FOR KEY SHARE;
     RETURN NULL;
