@@ -312,7 +312,7 @@ class Request:
     :param result: the outcome; for a password that its owner has yet to create, the reason why the
         last attempt failed
     :param due_at: when the worker must process the request next; None for never
-    :param lease_count: how often the request was leased, to tell leases of the same holder apart
+    :param lease_count: how often the request was leased, to distinguish leases of one holder
     :param due_marks: how many times the request was marked due, with or without holding the lease
     """
 

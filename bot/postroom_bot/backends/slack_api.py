@@ -208,7 +208,7 @@ def check_socket(slack_api: SlackApi, settings: Settings) -> None:
     """
     if settings.mode == "http" or settings.slack_app_token is None:
         return
-    # Slack allows few of these calls per minute, so a rate limit says nothing about the token.
+    # Slack allows few of these calls per minute, so a rate limit does not mean a bad token.
     with suppress(SlackUnavailable):
         try:
             slack_api.open_socket(settings.slack_app_token.get_secret_value())

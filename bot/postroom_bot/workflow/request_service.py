@@ -208,7 +208,7 @@ class RequestService:
         return self.submit(key, replace(request.change, last_day=later), user, team)
 
     def audit_forbidden_attempt(self, user: str, team: str, attempted: str, why: Reason) -> None:
-        """Record in the audit that a person attempted something forbidden outside a request.
+        """Write `person.turned_away` to the audit, for a forbidden attempt outside a request.
 
         :param attempted: a word for the attempted action
         """
