@@ -22,7 +22,7 @@ from postroom_bot.errors import SlackRejected, SlackUnavailable, StartError
 from postroom_bot.ops.metrics import Metrics
 from postroom_bot.slack import handlers
 from postroom_bot.slack.handlers import HandlerServices
-from postroom_bot.slack.interactions import reply
+from postroom_bot.slack.payloads import reply
 from postroom_bot.ui.reason_texts import reason_text
 from postroom_bot.ui.views import text_modal
 

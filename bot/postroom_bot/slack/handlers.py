@@ -25,7 +25,7 @@ from postroom_bot.errors import (
     SlackUnavailable,
     UserError,
 )
-from postroom_bot.slack.interactions import (
+from postroom_bot.slack.payloads import (
     Body,
     Interaction,
     Responder,
@@ -62,7 +62,7 @@ class HandlerServices:
     mail_host: str
 
     def error_text(self, interaction: Interaction, action: str, error: Exception) -> str:
-        """Return the text of an EXPECTED error. Record a Forbidden error in the audit.
+        """Return the text of an EXPECTED error. A Forbidden error is also recorded in the audit.
 
         :param action: a word for the attempted action
         """
@@ -328,7 +328,7 @@ def _start_password(
     mailbox: str | None = None,
     request_id: str | None = None,
 ) -> None:
-    """Ask the person to confirm a new password, request its approval, or explain a refusal."""
+    """Ask the person to confirm a new password, request approval for it, or explain a refusal."""
     opened = _open_modal(services, interaction, views.loading_modal(views.PASSWORD_TITLE))
     user, team = interaction.user, interaction.team
     try:

@@ -47,8 +47,8 @@ _CLOSE_TIMEOUT = 2.0
 class SocketModeTransport(SocketModeHandler):
     """A Socket Mode connection that reconnects when it is lost.
 
-    When the transport stops, it finishes the current requests and accepts no more. Slack sends a
-    request that is not acknowledged to another connection.
+    When the transport stops, it finishes the current requests and accepts no more. Slack resends
+    unacknowledged requests over another connection.
     """
 
     def __init__(self, app: App, app_token: str) -> None:

@@ -61,7 +61,7 @@ def _add(table: str, *names: str) -> None:
 
 
 def _reason(name: str, sentence: str) -> dict[str, Any]:
-    """Return the columns of a legacy reason for a sentence, or no columns for an empty sentence."""
+    """Return a sentence as the columns of a legacy reason, or no columns if it is empty."""
     return {f"{name}_code": "legacy", f"{name}_params": {"text": sentence}} if sentence else {}
 
 

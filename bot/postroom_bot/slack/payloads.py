@@ -78,7 +78,7 @@ def interaction_of(body: Body) -> Interaction:
 
 
 def reply(answer: Responder, message: Message | str) -> None:
-    """Send a message that only this person sees, without replacing the message with the button."""
+    """Send a message that only this person sees. The message with the button is not replaced."""
     text, blocks = (message, ()) if isinstance(message, str) else message
     below = {"replace_original": False} if isinstance(answer, Respond) else {}
     answer(text=text, blocks=list(blocks) or None, response_type="ephemeral", **below)
