@@ -38,8 +38,8 @@ PROBLEMS = {
     "invalid_name": "{text}",
     "name_too_long": "This name has {length} characters (max {allowed}). Shorten it.",
     "text_after_name": (
-        "There is text after the address. Write only the address, and passwords in the option "
-        "passwords."
+        "There is text after the address. Write only the address, and set passwords with the "
+        "option passwords."
     ),
     "time_without_zone": "The time {time} needs a zone. Write {time}Z for UTC, or {time}+01:00.",
     "force_without_absent": "force requires state: absent. Remove force, or add state: absent.",
@@ -92,8 +92,8 @@ PROBLEMS = {
     ),
     "domain_in_use_undeclared": (
         "The domain {domain} is not declared and would be purged, but it holds {holders}. A "
-        "domain that is not empty is only deleted by name: declare it with state: absent, or add "
-        "it to ignore."
+        "domain that is not empty is never purged: declare it with state: absent, or add it to "
+        "ignore."
     ),
     "domain_in_use_ignored": (
         "The domain {domain} is declared absent with everything on it, but ignore keeps "
@@ -131,18 +131,18 @@ PROBLEMS = {
         "so mail to {name} would bounce. Remove it from the members{or_keep}."
     ),
     "too_many_deletions": (
-        "{counts} would be deleted, although the definition does not name them: {names}. "
+        "{counts} would be deleted without being named in the definition: {names}. "
         "max_deletions allows {allowed}. Review the plan in check mode. If it is right, set "
         "max_deletions: {total}. Otherwise, narrow scope or declare them."
     ),
     "percentage_exceeded": (
-        "{percent:.3g} % of all {kinds} ({count} of {existing}) would be deleted, although the "
-        "definition does not name them. max_delete_percent allows {allowed:g}. Review the plan in "
-        "check mode, and raise the limit only if the plan is right."
+        "{percent:.3g} % of all {kinds} ({count} of {existing}) would be deleted without being "
+        "named in the definition. max_delete_percent allows {allowed:g}. Review the plan in check "
+        "mode, and raise the limit only if the plan is right."
     ),
     "purge_without_aliases": (
-        "purge_aliases has no effect without aliases. Set aliases to the list to keep, or to an "
-        "empty list to remove all."
+        "purge_aliases has no effect without aliases. Set aliases to the addresses to keep, or "
+        "to an empty list to remove all."
     ),
     "idle_pattern": "{option}: {pattern} matches nothing in the tenant or in the plan. Check it.",
 }
