@@ -44,8 +44,9 @@ OTHER_TESTS = [
 def copy_collection(checkout: Path, root: Path) -> Path:
     """Copy the collection and its tests to a directory below `root`, and return that directory.
 
-    The programs and their tests are left out, because other rules apply to them. The output of
-    earlier runs (`tests/output`) is kept, because it contains environments that are slow to create.
+    The programs and their tests are left out, because ansible-test's rules don't apply to them. The
+    output of earlier runs (`tests/output`) is kept, because it contains environments that are slow
+    to create.
     """
     collection = root / "ansible_collections" / "postroom" / "email"
     collection.mkdir(parents=True, exist_ok=True)
@@ -71,7 +72,7 @@ def copy_files(checkout: Path, target: Path, ignored: Iterable[str] = ()) -> Non
 
 
 def is_ignored(name: str, patterns: Iterable[str]) -> bool:
-    """Return whether a file or a parent directory matches a pattern, as in `ansible-galaxy`."""
+    """Return whether `ansible-galaxy` would ignore a file because of one of these patterns."""
     around = [name, *(str(folder) for folder in Path(name).parents)]
     return any(fnmatch.fnmatch(path, pattern) for pattern in patterns for path in around)
 
@@ -79,7 +80,7 @@ def is_ignored(name: str, patterns: Iterable[str]) -> bool:
 def make_home(home: Path, environment: Path) -> None:
     """Prepare a home directory for ansible-test, so that the user's own stays unchanged.
 
-    pip also reads its configuration and cache there, so they are linked to the user's own files.
+    pip expects its configuration and cache there, so the directory has links to the user's own.
     """
     cache = home / ".ansible" / "test" / "cache"
     cache.mkdir(parents=True, exist_ok=True)

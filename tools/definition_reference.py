@@ -32,29 +32,29 @@ HEAD = """\
 
 {description}
 
-It is a file in YAML or JSON, or the options of `email_tenant` that have the same names. A small
-one, `tenant.yml`:
+A definition is a YAML or JSON file, or the options of `email_tenant` with the same names. A small
+example, `tenant.yml`:
 
 ```yaml
 # yaml-language-server: $schema={address}
 {example}```
 
-The first line lets an editor that knows JSON Schema complete and check the file while you type. In
-JSON, write the key `$schema` in its place.
+With the first line, editors that support JSON Schema complete and check the file while you type. In
+JSON, use the key `$schema` instead.
 
-`email_tenant` refuses keys that are not listed here. The error message has the file and the line.
+`email_tenant` rejects keys that are not listed here. The error message names the file and the line.
 
 ## Several files
 
-`definition_files` takes any number of files, and the options add to them. They are read as one
+`definition_files` accepts any number of files, and the options add to them. Together, they form one
 definition:
 
-- An object that is in two of them is one object, with the aliases and the members of both.
-- Where two of them contradict each other, in `state`, `force` or `expires`, nothing is changed. The
-  message names both places. `expires` has to be the same wherever a forwarder has members and
-  wherever an alias is named; without it there, it never expires. A forwarder that only adds aliases
-  leaves it open.
-- The same name twice in one file is an error.
+- If an object is declared in two of them, its aliases and members are merged.
+- If two of them contradict each other in `state`, `force` or `expires`, nothing is changed. The
+  error message names both places.
+- `expires` must be the same in all entries for an alias, and in all entries with members for a
+  forwarder. Without `expires`, such an entry declares that the object never expires.
+- Declaring the same name twice in one file is an error.
 """
 
 
@@ -110,7 +110,7 @@ def reference(schema: Schema) -> str:
         address=schema["$id"],
         example=yaml.dump(schema["examples"][0], Dumper=_Indenting, sort_keys=False),
     )
-    return "\n".join([head, *tables(schema, "All keys may be missing.")])
+    return "\n".join([head, *tables(schema, "All keys are optional.")])
 
 
 def tables(schema: Schema, about: str, heading: str = "##") -> Iterator[str]:

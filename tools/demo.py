@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Demonstrate the collection with the reference service, from an empty tenant to repaired drift.
+"""Demonstrate the collection with the reference service: build a tenant and repair its drift.
 
 All files are in a temporary directory that is deleted at the end: the service's database, the
 token, random passwords and Ansible's own files. No secret is printed.
@@ -138,7 +138,7 @@ class Demo:
         [outgoing] = self._mail.outbox()
         headers = email.message_from_bytes(outgoing)
         show(*(f"{name}: {headers[name]}" for name in ("X-Recipients", "From", "Subject")), "")
-        say("The DKIM signature is valid for the key that the API returns for the zone:")
+        say("The DKIM signature matches the public key that the API returns:")
         domain = SENDER.partition("@")[2]
         published = self._request("GET", f"/api/dns/{domain}")["txt"]
         name = signing_key(outgoing, published, domain)
@@ -149,7 +149,7 @@ class Demo:
     def change_by_hand(self) -> None:
         """Remove an alias without Ansible."""
         self._steps.begin("Remove an alias by hand")
-        say(f"Someone removes {LOST_ALIAS} from {CHANGED_MAILBOX} with a request:")
+        say(f"Someone removes {LOST_ALIAS} from {CHANGED_MAILBOX} with an API request:")
         mailbox = self._request("GET", PRINCIPAL + CHANGED_MAILBOX)
         emails = [address for address in mailbox["emails"] if address != LOST_ALIAS]
         if emails == mailbox["emails"]:
@@ -174,7 +174,7 @@ class Demo:
         say("Run the same playbook without check mode.")
         self._expect_one_change(self._play(TENANT))
         if LOST_ALIAS not in self._request("GET", PRINCIPAL + CHANGED_MAILBOX)["emails"]:
-            raise DemoError(f"The run did not bring {LOST_ALIAS} back.")
+            raise DemoError(f"The run did not restore {LOST_ALIAS}.")
         say("The mail server accepts mail again:")
         self._deliver("Another order", "250")
         say("The message is in Alice's inbox:")
@@ -188,10 +188,10 @@ class Demo:
 
     def _expect_one_change(self, changed: int) -> None:
         if changed != 1:
-            raise DemoError(f"{changed} tasks found the drift, not one.")
+            raise DemoError(f"One task should have found the drift, not {changed}.")
 
     def _deliver(self, subject: str, code: str) -> None:
-        """Deliver a message to the alias and show the server's response to this recipient."""
+        """Deliver a message to the alias and show the server's response to RCPT."""
         with self._mail.mx() as server:
             server.ehlo()
             server.mail(CUSTOMER)
@@ -208,7 +208,7 @@ class Demo:
             "",
         )
         subjects = [one["Subject"] for one in found]
-        expect(subjects[-1:] == [newest], f"The newest message is not: {newest}.")
+        expect(subjects[-1:] == [newest], f"The newest message's subject is not {newest!r}.")
 
     def _play(self, playbook: Path, *options: str, show_unchanged: bool = False) -> int:
         """Run a playbook, show its output and return the number of changed tasks."""
@@ -220,7 +220,7 @@ class Demo:
         return run_playbook([*command, *options], ansible_environment(self._folder))
 
     def _request(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
-        """Send a request to the service without the collection and return the response."""
+        """Send a request to the service without using the collection, and return the response."""
         address = self._service.url.removeprefix("http://")
         connection = http.client.HTTPConnection(address, timeout=10)
         headers = {
@@ -233,7 +233,7 @@ class Demo:
             answer = connection.getresponse()
             content = json.load(answer)
         if answer.status != http.client.OK:
-            raise DemoError(f"{method} {path} was answered with {answer.status}: {content}")
+            raise DemoError(f"{method} {path} returned {answer.status}: {content}")
         return content
 
 
@@ -245,7 +245,7 @@ def definition() -> dict[str, Any]:
 
 
 def ansible_environment(folder: Path) -> dict[str, str]:
-    """Return an environment in which Ansible has only the demo's settings."""
+    """Return an environment in which Ansible uses only the demo's settings."""
     colour = "ANSIBLE_FORCE_COLOR" if in_colour() else "ANSIBLE_NOCOLOR"
     temporary = folder / "tmp"
     temporary.mkdir(exist_ok=True)
@@ -296,7 +296,7 @@ def playbook_process(
 def end(process: subprocess.Popen[str]) -> None:
     """Stop a process and its group, and kill them if they take too long to stop.
 
-    This sends SIGTERM, because Ansible and its modules may have been started to ignore SIGINT.
+    The signal is SIGTERM, because Ansible and its modules may ignore SIGINT.
     """
     # On macOS, signalling a group that has just ended is not permitted.
     with contextlib.suppress(PermissionError):
@@ -323,7 +323,7 @@ def demonstrate(folder: Path) -> None:
 def main() -> int:
     """Run the demo and return its exit status."""
     conftest.collections_root(CHECKOUT)
-    ended = "The service is stopped and its files are gone."
+    ended = "The service is stopped and its files are deleted."
     failures = (ServiceError, OSError, smtplib.SMTPException, imaplib.IMAP4.error)
     return play("demo", demonstrate, ended, failures)
 

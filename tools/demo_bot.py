@@ -113,7 +113,7 @@ class Demo:
         return card
 
     def approve_oneself(self, card: Message) -> None:
-        """Approve a request as its requester, which has no effect."""
+        """Try to approve a request as its requester, without effect."""
         self._steps.begin("Alice tries to approve her own request")
         self._press(self._company.alice, card, "You asked for this")
         expect("Waiting for 1 approval" in card.text, "Alice's press changed the request.")
@@ -154,7 +154,7 @@ class Demo:
         return password
 
     def turn_guest_away(self) -> None:
-        """Request an alias as a guest of the workspace, who gets a refusal."""
+        """Request an alias as a guest of the workspace, and show the refusal."""
         guest = self._company.slack.person("gina", email="gina@example.com", is_restricted=True)
         self._names[guest.id] = guest.user.name
         self._steps.begin("Gina, a guest in the workspace, requests an alias")
@@ -174,7 +174,7 @@ class Demo:
         """Show the audit and verify it."""
         self._steps.begin("The audit")
         rows = [json.loads(line) for line in self._run("audit", "show").splitlines()]
-        say("It prints one line of JSON for each event, shortened here:")
+        say("The command prints one line of JSON for each event, shortened here:")
         show(*(self._in_short(row) for row in rows), "")
         say("The hash of each row covers its contents and the previous row's hash.")
         show(*_wrapped(self._run("audit", "verify")), "")
@@ -229,13 +229,13 @@ class Demo:
     def _typed(self, person: Person, text: str) -> Ack:
         say(f"{person.user.name} types:  {text}")
         ack = person.command(text)
-        expect(ack.ok, f"Slack had no answer to {text}: {ack.error}")
+        expect(ack.ok, f"The bot did not acknowledge {text}: {ack.error}")
         return ack
 
     def _press(self, person: Person, card: Message, part: str) -> None:
         """Press Approve and draw the reply that only this person can see."""
         say(f"{person.user.name} presses Approve.")
-        expect(person.press(card, "request_approve").ok, "Slack had no answer to Approve.")
+        expect(person.press(card, "request_approve").ok, "The bot did not acknowledge Approve.")
 
         def said() -> list[Message]:
             return [one for one in person.sees().ephemerals if part in one.text]
@@ -268,7 +268,7 @@ class Demo:
         say(f"$ postroom-bot {' '.join(arguments)}")
         done = self._bot.command(*arguments)
         told = f"exit status {done.returncode}, {done.stderr}"
-        expect(done.returncode == status, f"{' '.join(arguments)} ended otherwise: {told}")
+        expect(done.returncode == status, f"{' '.join(arguments)} ended unexpectedly: {told}")
         return done.stdout
 
     def _in_short(self, row: dict[str, Any]) -> str:
@@ -331,7 +331,7 @@ def demonstrate(folder: Path) -> None:
 
 def main() -> int:
     """Run the demo and return its exit status."""
-    ended = "The mail service, Slack and the bot are stopped, and their files are gone."
+    ended = "The mail service, Slack and the bot are stopped, and their files are deleted."
     failures = (BotError, ServiceError, CannotDo, AssertionError, OSError, smtplib.SMTPException)
     return play("demo-bot", demonstrate, ended, failures)
 

@@ -46,16 +46,16 @@ Codes are stable, so use them in conditions; texts may change. Names in braces, 
 are placeholders. [Troubleshooting](../guides/troubleshooting.md) explains the most common messages.
 """
 FAILURES = """\
-A failed task returns `failure` with a `code` and a `kind`, an older name for the same value. If a
-request failed, it also has `status`, `method`, `path` and `detail`. A request that was refused had
-no effect. `changes` lists what was written before the failure. Modules read the current state
-before they write, and change only what differs, so you can repeat every task."""
+A failed task returns `failure` with a `code` and a `kind`, an older name for the same error. If a
+request failed, `failure` also has `status`, `method`, `path` and `detail`. A refused request has no
+effect. `changes` lists what was written before the failure. Modules read the current state before
+they write, and change only what differs, so you can repeat every task."""
 PROBLEMS = """\
-The `code` and the `text` of each of the `problems` in a definition. Tasks for a single object fail
-with the same texts."""
-REASONS = "The `code` and the `reason` of each of the `changes` in a result."
+The `code` and the `text` of each entry in `problems`, which lists the errors in a definition. Tasks
+for a single object fail with the same texts."""
+REASONS = "The `code` and the `reason` of each entry in `changes`."
 VERDICTS = "The `code`, `detail` and `remedy` of each record that `email_dns_records` verifies."
-BOT = "The bot shows these texts in Slack. Its database and its audit have the codes."
+BOT = "The bot shows these texts in Slack. It stores only the codes and their parameters."
 CAUSE = ("Code", "Cause", "Remedy")
 #: The format of a value in a template, such as `:time` in `{end:time}`.
 _FORMAT = re.compile(r"(?<=\w):[^{}]*(?=})")

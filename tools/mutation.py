@@ -5,8 +5,8 @@
     python tools/mutation.py WORK [--all] [GROUP ...]
 
 mutmut changes one expression at a time and runs the tests that execute it. Without `--all`, only
-each function's first mutant and every tenth mutant after it are tested, which are the same in every
-run. Surviving mutants that only change the wording of a message are not counted, because tests
+each function's first mutant and every tenth mutant after it are tested, so every run tests the same
+mutants. Surviving mutants that only change the wording of a message are not counted, because tests
 assert codes and effects.
 """
 

@@ -60,7 +60,7 @@ def main(npm_folder: Path) -> None:
     """Create all pictures."""
     program = shutil.which("chromium")
     if program is None:
-        sys.exit("Install chromium: the pictures are taken with it.")
+        sys.exit("chromium is not installed. Install it to take the pictures.")
     with TemporaryDirectory() as name, sync_playwright() as playwright:
         folder = Path(name)
         browser = playwright.chromium.launch(executable_path=program, args=list(FLAGS))

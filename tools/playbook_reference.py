@@ -36,8 +36,8 @@ the `account.yml` in the README: the process list and `-vvvv` show variables tha
 one.
 
 If the message of a failed task names an option of a module, it also names the playbook's variable
-for that option. A variable given with `-e` that looks like an option, but that the playbook does
-not use, gives a warning.
+for that option. If a variable given with `-e` looks like an option but the playbook does not use
+it, the playbook shows a warning.
 
 In AWX, each playbook that changes or reads a tenant is a job template; see
 [AWX](../guides/awx.md). The tables list the survey questions. Other variables come from a

@@ -39,11 +39,11 @@ example](../../bot/examples/policy.yml) has most of these keys. The file contain
 and values. Anchors, aliases, duplicate keys, empty values and unknown keys are errors, so that a
 typing error can't make a rule weaker than intended.
 """
-ABOUT = "Keys that are not marked *Needed* may be missing."
+ABOUT = "Keys that are not marked *Needed* are optional."
 
 
 class _Generator(GenerateJsonSchema):
-    """A generator for the schemas of files, in which optional keys may be missing but not null."""
+    """A generator for the schemas of files, in which optional keys can be omitted but not null."""
 
     def nullable_schema(self, schema: Any) -> Schema:
         return self.generate_inner(schema["schema"])

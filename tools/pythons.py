@@ -67,7 +67,10 @@ def _candidates(version: str) -> Iterator[Path]:
 
 
 def _pyenv_roots(path: Iterable[Path]) -> list[Path]:
-    """Return pyenv's possible root directories. The path of the shims doesn't depend on HOME."""
+    """Return pyenv's possible root directories.
+
+    They include the parents of shims in `path`, because HOME may be set to another directory.
+    """
     roots = [entry.parent for entry in path if entry.name == "shims"]
     if "PYENV_ROOT" in os.environ:
         roots.insert(0, Path(os.environ["PYENV_ROOT"]))

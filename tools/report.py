@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Report on a run of several sessions: results, skips, failures, times and coverage.
 
-The result of a session comes from nox's JSON report, and its tests from the JUnit files that it
-wrote. A requested session that is missing from nox's report counts as failed.
+Each session's result is in nox's JSON report, and the results of its tests are in the JUnit files
+that the session wrote. A requested session that is missing from nox's report counts as failed.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ def _coverage(file: Path) -> dict[str, str]:
 
 
 def unmeasured(root: Path, file: Path) -> list[str]:
-    """Return the products' files without coverage data, because no process imported them."""
+    """Return the products' files that no process imported, which therefore lack coverage data."""
     measured = json.loads(file.read_text("utf-8"))["files"]
     return [
         name

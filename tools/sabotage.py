@@ -4,8 +4,8 @@
 
     python tools/sabotage.py WORK [NAME ...]
 
-For each guarantee, the directories that test it run until the first failure. The run fails if a
-broken guarantee makes no test fail.
+For each guarantee, the tests in the directories that cover it run until the first failure. The run
+fails if all tests pass although a guarantee is broken.
 """
 
 from __future__ import annotations

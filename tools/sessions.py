@@ -169,7 +169,7 @@ def import_to_galaxy(session: nox.Session, tarball: Path) -> None:
         told = str(session.run(*command, silent=True, env=ANSIBLE | {"HOME": str(HOME)}))
     complaints = [line for line in told.splitlines() if line.startswith(("ERROR", "WARNING"))]
     if unexplained := [line for line in complaints if not _NOT_FOUND.fullmatch(line)]:
-        session.error("Galaxy's importer says: " + "; ".join(unexplained))
+        session.error("Galaxy's importer reports: " + "; ".join(unexplained))
 
 
 def run_molecule(session: nox.Session) -> None:
@@ -194,7 +194,7 @@ def lacking_for_molecule(path: str) -> dict[str, str]:
     """Return the reasons why scenarios can't run on this machine, by scenario."""
     lacking = {}
     if os.geteuid() != 0:
-        lacking["bot"] = "only root can make the user that the role bot makes"
+        lacking["bot"] = "only root can create the bot role's user"
     if not shutil.which("named", path=path):
         lacking["dns"] = "BIND's named is not installed"
     return lacking

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Normalization of addresses and domains, using the client core's parsers.
+"""Normalize addresses and domains with the client core's parsers.
 
 The bot is stricter than a mail server: in commands and rules, it rejects characters that have a
 special meaning in Slack's markup, in patterns or in playbook variables.

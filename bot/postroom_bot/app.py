@@ -135,7 +135,7 @@ def _dependencies(settings: Settings, policies: PolicyReloader, closing: ExitSta
 
 
 def _transport(settings: Settings, deps: Dependencies, closing: ExitStack) -> Transport:
-    """Create the Bolt app and its handlers, and return the transport for them."""
+    """Create the Bolt app with its handlers, and return its transport."""
     request_service = RequestService(
         deps.database, deps.clock, deps.workspace, deps.wake.set, deps.zone
     )
@@ -148,7 +148,7 @@ def _transport(settings: Settings, deps: Dependencies, closing: ExitStack) -> Tr
 
 
 def _create_executor(settings: Settings, mail: MailApi, wait: Callable[[float], bool]) -> Executor:
-    """Return the executor that the settings select: the mail API or AWX."""
+    """Return the executor that the settings select, for the mail API or for AWX."""
     if settings.executor == "mail":
         return MailExecutor(mail)
     user, password = settings.awx_username or "", settings.awx_password or SecretStr("")
@@ -248,7 +248,7 @@ def _stop_worker(worker: Worker) -> None:
 def _signals_blocked() -> Iterator[None]:
     """Block the signals in this thread and in threads that it starts, so that `sigwait` gets them.
 
-    With signal handlers, a second signal could remain pending in another thread.
+    Signal handlers are not used, because a second signal could remain pending in another thread.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     try:

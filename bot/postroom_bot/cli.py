@@ -186,7 +186,7 @@ def _problems_online(given: Settings, policy: Policy) -> list[str]:
     channels |= {f"groups.{name}.channel": group.channel for name, group in policy.groups.items()}
     channels |= {"channels.audit": policy.channels.audit}
     unchecked = ", ".join(f"{key} {channel}" for key, channel in channels.items() if channel)
-    click.echo(f"Not checked until the bot posts to these channels: {unchecked}.")
+    click.echo(f"These channels are not checked until the bot posts to them: {unchecked}.")
     return found
 
 

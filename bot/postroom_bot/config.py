@@ -110,7 +110,7 @@ AppToken = Annotated[
 
 
 class Settings(BaseSettings):
-    """The settings, as read by `load`. The docstrings are published in docs/reference/bot.md."""
+    """The settings, as read by `load`. Their docstrings are published in docs/reference/bot.md."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX,

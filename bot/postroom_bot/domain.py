@@ -47,7 +47,7 @@ class Action(StrEnum):
 
     @property
     def adds(self) -> bool:
-        """Whether the action adds an alias or destinations, which may have a last day."""
+        """Whether the action adds an alias or destinations. Only additions can have a last day."""
         return self in (Action.ALIAS_ADD, Action.FORWARD_ADD)
 
 
@@ -242,7 +242,7 @@ class Workspace:
         return team == self.team or self.enterprise is not None
 
     def is_app(self, app: str) -> bool:
-        """Return whether an app's messages are the bot's own. The empty id "" never matches."""
+        """Return whether an app id is, or may be, the bot's. The empty id "" never matches."""
         return bool(app) and self.app in ("", app)
 
 
@@ -349,12 +349,12 @@ class Request:
 
     @property
     def is_open(self) -> bool:
-        """Whether the request is still open."""
+        """Whether the request has not ended yet."""
         return self.state in OPEN
 
     @property
     def may_have_changed(self) -> bool:
-        """Whether an attempt may have made changes: executors save notes before the first one."""
+        """Whether executors may have made changes, which they do only after saving notes."""
         return bool(self.notes)
 
     def is_overdue(self, at: datetime) -> bool:

@@ -43,7 +43,7 @@ class UserError(ReasonError):
 
 
 class Forbidden(UserError):
-    """The person lacks permission. If no request records the refusal, the audit must record it."""
+    """The person lacks permission. The audit must record the refusal if no request does."""
 
 
 class Rejected(ReasonError):
@@ -54,7 +54,7 @@ class Rejected(ReasonError):
 
 
 class Unavailable(ReasonError):
-    """The change can't be made now. A later attempt completes a partial change.
+    """The change can't be made now. If part of it was made, a later attempt makes the rest.
 
     :param retry_after: how many seconds the backend asked the bot to wait, if it did
     :param lasting: whether only an administrator can fix the problem
@@ -74,7 +74,7 @@ class Unavailable(ReasonError):
 
     @property
     def reason_without_retry(self) -> Reason:
-        """The reason to show to a person who has to retry because the bot will not."""
+        """The reason to show when the person, not the bot, has to retry."""
         if self.lasting:
             return self.reason
         return Reason("retry.later", {"why": self.reason.as_list()})
@@ -103,7 +103,7 @@ class SlackRejected(BotError):
 
 
 class LeaseLost(BotError):
-    """Another worker has leased the request, or the state has changed. Nothing was written."""
+    """Another worker has leased the request, or its state has changed. Nothing was written."""
 
 
 class StartError(BotError):
@@ -112,7 +112,7 @@ class StartError(BotError):
 
 @contextmanager
 def user_error_if_unavailable() -> Iterator[None]:
-    """Convert errors of Slack and the mail service to UserError, while a person is waiting."""
+    """Convert errors of Slack and the mail service to UserError, for a person who is waiting."""
     try:
         yield
     except Unavailable as error:

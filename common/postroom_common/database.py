@@ -133,7 +133,7 @@ def has_password(where: str) -> bool:
 
 @contextlib.contextmanager
 def readable_errors(name: str, *kinds: type[SQLAlchemyError]) -> Iterator[None]:
-    """Convert SQLAlchemy errors to DatabaseError, whose message omits the statement and values.
+    """Convert SQLAlchemy errors to DatabaseErrors that omit the statement and its values.
 
     By default, only errors of the database itself are converted, because all others are bugs.
     """

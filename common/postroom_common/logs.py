@@ -42,7 +42,7 @@ def configure(*, program: str, style: str, level: str, redact: Redact = str) -> 
 
 
 def log_crashes(program: str) -> None:
-    """Log uncaught exceptions instead of printing a traceback that contains their message."""
+    """Log uncaught exceptions instead of printing tracebacks that contain their messages."""
 
     def log(error: BaseException | None) -> None:
         logging.getLogger(program).critical("uncaught exception", exc_info=error)

@@ -47,7 +47,7 @@ class Schema:
         return database.read(lambda connection: not inspect(connection).get_table_names())
 
     def check(self, database: Database) -> None:
-        """Raise DatabaseError, including the remedy, unless a database has this schema."""
+        """Raise DatabaseError with a remedy unless a database has this schema."""
         with readable_errors(database.name, SQLAlchemyError):
             revision = database.read(self._revision)
         scripts = ScriptDirectory.from_config(self._config())

@@ -42,7 +42,8 @@ options:
     description:
       - Maximum number of times to retry a request after a transient failure, such as a refused
         connection, throttling or a gateway error.
-      - The delay between attempts follows the C(Retry-After) header of the service if there is one.
+      - If a response has a C(Retry-After) header, the module waits at least that long before it
+        retries.
     type: int
     default: 4
 attributes:
@@ -52,9 +53,9 @@ attributes:
       options for several tasks.
     membership: [postroom.email.api]
 notes:
-  - On the controller, the module runs inside Ansible's worker process if this does not change the
-    result, because that is faster than starting a separate process. To disable this, set the
-    variable C(postroom_in_process=false) or the environment variable E(POSTROOM_IN_PROCESS=0).
+  - On the controller, the module runs inside Ansible's worker process instead of a slower separate
+    process, unless this would change the result. To disable this, set the variable
+    C(postroom_in_process=false) or the environment variable E(POSTROOM_IN_PROCESS=0).
 requirements:
   - dnspython >= 2.6.1 (for M(postroom.email.email_dns_records) to query and update name servers)
   - httpx >= 0.27

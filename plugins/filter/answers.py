@@ -10,10 +10,10 @@ short_description: Normalize the variables of a playbook
 version_added: 0.2.0
 description:
   - Returns the given variables in the form that the playbook expects.
-  - For an unanswered question, an AWX survey sends an empty string or V(null). The variable is then
-    set to its default, or omitted if it has no default.
+  - For an unanswered question, an AWX survey sends an empty string or V(null). The filter then sets
+    the variable to its default, or omits it if it has no default.
   - Use M(ansible.builtin.validate_argument_spec) to validate the result. This filter only checks
-    that strings and paths are strings.
+    that options of type C(str) or C(path) are strings.
 author: [Postroom contributors (@postroom)]
 options:
   _input: {description: "Values of the variables, keyed by name.", type: dict, required: true}

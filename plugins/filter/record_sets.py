@@ -18,9 +18,9 @@ description:
   - With O(state=absent), only the service's records are removed.
   - Fails if the domain's owner has to decide what to do, for example if the name is an alias, or if
     it has a null MX record or several SPF records.
-  - If the input consists of verified records, the filter also fails if the name servers did not
-    answer or disagreed, because writing the record sets could delete other records. If O(current)
-    comes from the DNS provider, pass records that were only retrieved.
+  - With verified records as input, the filter also fails if the name servers did not answer or
+    disagreed, because writing the record sets could delete other records. If O(current) comes from
+    the DNS provider, pass retrieved records instead of verified records.
 author: [Postroom contributors (@postroom)]
 positional: current, state
 options:
@@ -41,9 +41,9 @@ options:
         mappings with C(content) or C(value), and optionally C(comment). The modules
         M(postroom.email.email_dns_records) and M(amazon.aws.route53) and the APIs of Cloudflare,
         Hetzner and PowerDNS return these formats.
-      - A TXT value is either in double quotes, as in a zone file, or plain text without quotes and
-        escapes. The priority of an MX record comes before the host in its value, or is in the key
-        C(priority).
+      - A TXT value is either in double quotes, as in a zone file, or plain text without quotes or
+        escapes. The priority of an MX record is in the key C(priority), or before the host in the
+        value.
     type: list
     elements: dict
     default: []
@@ -69,7 +69,7 @@ options:
     elements: str
 seealso:
   - module: postroom.email.email_dns_records
-    description: Retrieves the records, and publishes them by dynamic updates.
+    description: Retrieves the records, and publishes them with dynamic updates.
   - module: amazon.aws.route53
   - module: hetzner.hcloud.zone_rrset
 """
@@ -160,7 +160,7 @@ def record_sets(
 
 
 def _verified_matches(records: Any) -> set[Key]:
-    """Return the name and type of each record set whose records were all verified to match.
+    """Return the name and type of each record set whose verified records all match.
 
     :raises Refused: if the current records are unknown or the name servers disagree, so that
         writing whole record sets could delete other records

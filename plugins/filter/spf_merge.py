@@ -9,8 +9,8 @@ name: spf_merge
 short_description: Merge an SPF record into another
 version_added: 0.1.0
 description:
-  - Returns the SPF record to publish if a domain already has one. A second SPF record can't be
-    added, because receivers ignore SPF if there are two records.
+  - Returns the SPF record to publish for a domain that already has an SPF record. A second SPF
+    record can't be added, because receivers ignore SPF if there are two records.
   - The mechanisms of the wanted record are inserted before V(all). Everything else is unchanged.
   - Fails if the domain's owner has to decide what to do, for example if there are several SPF
     records.
@@ -19,7 +19,8 @@ positional: wanted
 options:
   _input:
     description:
-      - The TXT records at the name, as a list or a string. Records other than SPF are ignored.
+      - The current TXT records at the domain's own name, as a list or a string. Records other than SPF are
+        ignored.
       - Each record is either plain text without quotes, or strings in double quotes, as in a zone
         file.
     type: list

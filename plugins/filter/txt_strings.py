@@ -10,7 +10,7 @@ short_description: Split text into the strings of a TXT record
 version_added: 0.1.0
 description:
   - A TXT record consists of strings of at most 255 bytes. Longer texts, such as 2048-bit DKIM keys,
-    must be split, and many providers and tools leave that to the caller.
+    must be split, and many providers and tools do not split them.
 author: [Postroom contributors (@postroom)]
 options:
   _input:

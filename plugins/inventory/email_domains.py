@@ -36,7 +36,7 @@ options:
     type: str
     env: [name: POSTROOM_API_URL]
   api_token:
-    description: Bearer token of the tenant. The value may be a template. It is not stored in
+    description: Bearer token of the tenant. The value may be a template. The token is not stored in
       variables or in the cache. Required either here or in the environment.
     type: str
     env: [name: POSTROOM_API_TOKEN]
@@ -94,7 +94,7 @@ options:
     default: []
 notes:
   - Cached data is only used if the URL, the token and the options O(domains), O(exclude), O(stage),
-    O(stage_timeout), O(nameservers) and O(resolvers) are the same.
+    O(stage_timeout), O(nameservers) and O(resolvers) have not changed.
 requirements:
   - dnspython >= 2.6.1 (with O(stage))
   - httpx >= 0.27
@@ -232,7 +232,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
 
 
 def _digest(params: Params) -> str:
-    """Return a digest of the tenant and the selection for use in the cache key.
+    """Return a digest of the URL, the token and the selection options, for the cache key.
 
     The hash is slow, so that a weak token can't be guessed from the key.
     """

@@ -4,7 +4,7 @@
 
 """Verify, publish or withdraw DNS records according to a task's options.
 
-This is its own module because it imports dnspython, which retrieving records does not require.
+This code is separate because it imports dnspython, which is not needed to retrieve records.
 """
 
 from __future__ import annotations

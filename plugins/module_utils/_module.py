@@ -6,7 +6,7 @@
 
 A module consists of documentation, a function ``ensure(client, params, *, check_mode) -> Outcome``
 and ``main``, which passes that function to ``run_module``. Only ``run_module`` reads the process's
-arguments. Only ``run_and_exit``, which the action plugins also use, exits.
+arguments. Only ``run_and_exit`` exits; the action plugins also use it.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ description:
   - Adds an address to a mailbox as an alias, or removes it. Other aliases are not changed.
   - The service replaces whole address lists and cannot lock them. The module therefore verifies the
     list after the write, and repairs changes that another client has overwritten. Before this
-    check, the module waits four times as long as the write took, but at least a quarter of a
-    second. It does not detect changes that are overwritten later.
+    check, the module waits 0.25 to 2 seconds, depending on how long the write took. It does not
+    detect changes that are overwritten later.
 author: [Postroom contributors (@postroom)]
 extends_documentation_fragment: [postroom.email.api, postroom.email.api.attributes]
 options:

@@ -330,7 +330,7 @@ def ensure_records(
 def _retrieve(
     client: Client, params: Params, *, check_mode: bool
 ) -> tuple[RequiredRecords, Outcome]:
-    """Return a domain's records, or none if the task allows an unregistered domain."""
+    """Return a domain's records, or none if it is unregistered and the task allows that."""
     domain = parse_domain(params["domain"], "domain")
     ttl = notations.checked_ttl(params["ttl"])
     state = params["state"]

@@ -11,9 +11,9 @@ short_description: Register or delete a mail domain
 version_added: 0.1.0
 description:
   - Registers one of your domains with the email service, or deletes it from the service.
-  - B(Deleting a domain can't be undone.) The module also deletes the domain's mailboxes with all
-    stored mail, its forwarders, and all aliases on this domain that belong to mailboxes on other
-    domains.
+  - B(Deleting a domain can't be undone.) With O(force=true), the module also deletes the domain's
+    mailboxes with all stored mail, its forwarders, and the aliases on this domain that belong to
+    mailboxes and forwarders on other domains.
 author: [Postroom contributors (@postroom)]
 extends_documentation_fragment: [postroom.email.api, postroom.email.api.attributes]
 options:

@@ -17,7 +17,7 @@ extends_documentation_fragment: [postroom.email.api, postroom.email.api.read_onl
 options:
   name:
     description:
-      - Return only the object with this name, which is a domain or a primary address, if it exists.
+      - Return only the object with this domain name or primary address, if it exists.
       - To find the owner of an alias, see the examples.
     type: str
   domains:

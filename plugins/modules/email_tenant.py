@@ -14,11 +14,11 @@ description:
     The definition comes from files, or from options in the same format. Undeclared objects are not
     changed unless O(purge) deletes them.
   - Everything is validated before the first write. All errors in the definition are reported
-    together, with file, line and remedy, before the first request. All conflicts with the tenant's
-    current state are then reported together as well.
+    together, with file, line and remedy, before the first request. Conflicts with the tenant's
+    current state are reported together after that request.
   - One request lists the tenant's objects. Before anything is created or deleted, two more
-    requests, one for each type of object, check that the list is complete. Changes are made
-    concurrently, in the order of their dependencies, with deletions last.
+    requests, one for domains and one for mailboxes and forwarders, check that the list is complete.
+    Changes are made concurrently, in the order of their dependencies, with deletions last.
 author: [Postroom contributors (@postroom)]
 extends_documentation_fragment:
   - postroom.email.api
@@ -150,8 +150,8 @@ options:
 notes:
   - O(timeout) applies to reading the tenant and then to each change, but not to the whole run. The
     task keyword C(timeout) ends the run as soon as the current requests have been answered.
-  - With O(update_password=probe), O(timeout) also limits each login. Mail servers delay the answer to
-    a wrong password, so don't set it below V(30).
+  - With O(update_password=probe), O(timeout) also limits each login. Mail servers delay the answer
+    to a wrong password, so don't set O(timeout) below V(30).
   - If a change fails, only the changes that depend on it are skipped. Run the task again to apply
     the rest.
   - To stop a run, press Ctrl-C or send SIGTERM to C(ansible-playbook). If C(ansible-playbook) is

@@ -23,7 +23,7 @@ def as_filter(function: Callable[..., Result]) -> Callable[..., Result]:
     """Wrap a function as a filter that raises the collection's errors as AnsibleFilterError.
 
     Unknown and missing arguments also raise AnsibleFilterError. Up to ansible-core 2.18, filters
-    receive undefined variables; these raise their own error.
+    receive undefined variables, which raise Ansible's usual error.
     """
     signature = inspect.signature(function)
     name = function.__name__

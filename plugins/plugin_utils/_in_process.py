@@ -89,7 +89,7 @@ class ConnectionCache:
     def clear(self) -> None:
         """Drop all connections after an interrupted task, which may have left a partial response.
 
-        The garbage collector closes them, because a thread may still be sending.
+        The garbage collector closes them later, because a thread may still be sending.
         """
         self._kept.clear()
 
@@ -156,7 +156,7 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
         return found
 
     def _parse_returned_data(self, res: dict[str, Any], *profile: str) -> Any:
-        """Parse a module's output. Add the names of our variables to error messages."""
+        """Parse a module's output. Add the collection's variables to error messages."""
         if self._option_variables and '"failed": true' in res["stdout"]:
             with suppress(ValueError):
                 data = json.loads(res["stdout"])
@@ -166,7 +166,7 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
         return super()._parse_returned_data(res, *profile)
 
     def _process_reason(self, variables: Mapping[str, Any]) -> str | None:
-        """Return the reason, other than its interpreter, to run the task as a module, or None."""
+        """Return a reason, other than the interpreter, to run the task as a module, or None."""
         switch = os.environ.get("POSTROOM_IN_PROCESS", "true")
         variable = self._templar.template(variables.get("postroom_in_process", True))
         missing = ", ".join(missing_parts())
@@ -242,7 +242,7 @@ def interpreter_reason(interpreter: str) -> str | None:
 
 @functools.cache
 def _identity(python: str) -> tuple[Path, Path]:
-    """Return an interpreter's real path, and its folder, which identifies the environment."""
+    """Return an interpreter's real path and the folder that identifies its environment."""
     path = Path(python)
     return path.resolve(), path.parent.resolve()
 
@@ -259,7 +259,7 @@ def environment_reason(environment: Mapping[str, str]) -> str | None:
 
 @contextmanager
 def _module_environment(folder: str, environment: Mapping[str, str]) -> Iterator[None]:
-    """Set a module's working directory and environment variables, and restore them."""
+    """Set a module's working directory and environment variables, then restore them."""
     here = Path.cwd()
     variables = dict(os.environ)
     try:

@@ -53,7 +53,7 @@ def unused_variables(loader: Any, playbook: Path, options: Mapping[str, str]) ->
     everywhere = set().union(*known.values())
     for name in sorted(load_extra_vars(loader).keys() - used):
         if options.get(name) in used:
-            yield f"The variable {name} is not used, because it is an option. Set {options[name]}."
+            yield f"The variable {name} is not used: it is a module option. Set {options[name]}."
         elif not name.startswith(_PREFIXES):
             continue
         elif name in everywhere:

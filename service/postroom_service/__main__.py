@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The `postroom-service` entry point, which names the extra to install if a package is missing."""
+"""The `postroom-service` entry point, which reports the extra to install for a missing package."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ class Service:
     async def _read(
         self, request: Request, work: Callable[[Directory], T], *, long: bool = False
     ) -> T:
-        """Authenticate the request, and run `work` for the caller on the same snapshot."""
+        """Authenticate the request and run `work` for the caller, both on one snapshot."""
 
         def transaction(connection: Connection) -> T:
             return work(Directory(connection, _caller(connection, request).tenant_id))
@@ -228,13 +228,13 @@ def _wanted_type(request: Request) -> str | None:
     values = request.query_params.getlist("type")
     _refuse_parameters(request, allowed="type")
     if len(values) > 1 or (values and values[0] not in KINDS_BY_TYPE):
-        detail = "The query parameter type must be given once, as domain or individual."
+        detail = "type must be domain or individual, and can be given only once."
         raise Problem.at("validation_failed", "?type", detail)
     return values[0] if values else None
 
 
 def _refuse_parameters(request: Request, allowed: str | None = None) -> None:
-    """Reject unknown query parameters, because a misspelled filter would return everything."""
+    """Reject unknown query parameters: ignoring a misspelled filter would return everything."""
     unknown = sorted(set(request.query_params) - {allowed})
     if unknown:
         errors = [FieldError(f"?{name[:64]}", "Unknown query parameter.") for name in unknown[:20]]

@@ -111,7 +111,8 @@ def _digest(text: str) -> str:
 def lock(connection: Connection, caller: Caller) -> None:
     """Serialize a tenant's writes, so that each request is checked against the current state.
 
-    Unique constraints prevent conflicts between tenants, and SQLite has one writer at a time.
+    A lock on the tenant is enough, because unique constraints prevent conflicts between tenants.
+    SQLite needs no lock, because it has one writer at a time.
     """
     if connection.dialect.name == "postgresql":
         tenant = select(_tenant.id).where(_tenant.id == caller.tenant_id)

@@ -86,18 +86,18 @@ def cli() -> None:
 @option("--tls-cert", type=Path, help="PEM certificate chain, for HTTPS.")
 @option("--tls-key", type=Path, help="PEM key of the certificate.")
 @option("--mail", is_flag=True, help="Also run the embedded mail server.")
-@option("--submission-port", 5870, type=PORT, help="Port where clients send mail (STARTTLS).")
-@option("--imap-port", 9930, type=PORT, help="Port where clients read mail (TLS).")
-@option("--mx-port", 2525, type=PORT, help="Port where other servers deliver mail.")
+@option("--submission-port", 5870, type=PORT, help="SMTP port for mail clients (STARTTLS).")
+@option("--imap-port", 9930, type=PORT, help="IMAP port for mail clients (TLS).")
+@option("--mx-port", 2525, type=PORT, help="SMTP port for mail from other servers.")
 @option("--mail-cert", "mail-cert.pem", type=Path, help="PEM certificate; created if missing.")
 @option("--mail-key", "mail-key.pem", type=Path, help="PEM key of that certificate.")
-@option("--mail-dir", type=Path, help="Keep mail in Maildir format in this folder, not in memory.")
+@option("--mail-dir", type=Path, help="Store mail as Maildir in this folder, not in memory.")
 @option("--mail-outbox", "outbox", type=Path, help="Folder for mail to other services.")
 @option(
     "--mail-relay",
     metavar="HOST:PORT",
     read=host_and_port,
-    help="Server that receives mail to other services, instead of the folder.",
+    help="Send mail to other services through this server, instead of writing it to the folder.",
 )
 @option(
     "--trust-domains/--check-domains",
@@ -108,8 +108,7 @@ def cli() -> None:
 @option(
     "--ready-file",
     type=Path,
-    help="File for the URL, the process id and the mail ports. It is written once the service "
-    "listens.",
+    help="File for the URL, process ID and mail ports, written once the service listens.",
 )
 @click.option(
     "--bootstrap", metavar="TENANT", callback=checked(line), help="Create a token for this tenant."
@@ -253,16 +252,20 @@ def grant(database: str) -> None:
     "--status",
     "127.0.0.1:8028",
     read=listener,
-    help="Address and port for /healthz and /metrics, over HTTP.",
+    help="HTTP address and port for /healthz and /metrics.",
 )
 @option("--srs-secret", required=True, type=Path, help="File with the SRS secrets, one per line.")
 @option(
     "--recipients-per-hour",
     0,
     type=click.IntRange(min=0),
-    help="Maximum number of recipients of each login; 0 disables the limit.",
+    help="Maximum number of recipients per login in any hour; 0 disables the limit.",
 )
-@option("--ready-file", type=Path, help="File for the URL and the process id.")
+@option(
+    "--ready-file",
+    type=Path,
+    help="File for the URL and process ID, written once the daemon listens.",
+)
 @LOG_FORMAT
 @LOG_LEVEL
 def serve_mail(**options: Any) -> None:
@@ -323,7 +326,7 @@ def token() -> None:
     help="Tenant that the token gives access to; created if missing.",
 )
 @click.option("--label", callback=checked(line), help="A note on what the token is for.")
-@click.option("--expires-days", callback=checked(days), help="Days after which the token expires.")
+@click.option("--expires-days", callback=checked(days), help="Days until the token expires.")
 def create(database: str, tenant: str, label: str | None, expires_days: float | None) -> None:
     """Create a token and print it."""
     with open_database(database) as opened:

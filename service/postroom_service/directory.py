@@ -87,7 +87,7 @@ class Directory:
             raise _name_taken(name)
 
     def check_changes(self, name: str | None, changes: Changes) -> tuple[Row, dict[str, int]]:
-        """Return the principal, and a mapping of its new emails' domains to their ids.
+        """Return the principal, and the ids of its new emails' domains, keyed by domain name.
 
         :raises Problem: if the changes can't be applied
         """
@@ -109,7 +109,7 @@ class Directory:
     def _check_lists(
         self, row: Row, emails: Sequence[str] | None, members: Sequence[str] | None
     ) -> dict[str, int]:
-        """Return a mapping of the domains of a principal's new emails to their ids.
+        """Return the ids of the domains of a principal's new emails, keyed by domain name.
 
         :raises Problem: if the principal can't have these emails or members
         """
@@ -267,7 +267,7 @@ def _name_taken(name: str) -> Problem:
 
 
 def _places(field: str, addresses: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield the JSON pointer of each address in a field, and the address."""
+    """Yield each address in a field, as a pair of its JSON pointer and the address."""
     return ((f"/{field}/{index}", address) for index, address in enumerate(addresses))
 
 

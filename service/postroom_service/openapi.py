@@ -28,7 +28,7 @@ REQUEST_ID = {
 
 
 def _object(properties: Node, optional: Collection[str] = ()) -> Node:
-    """Return the schema of an object that allows no other properties."""
+    """Return the schema of an object that allows only these properties."""
     required = [name for name in properties if name not in optional]
     closed = {"type": "object", "additionalProperties": False}
     return {**closed, "properties": properties, "required": required}

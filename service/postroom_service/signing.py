@@ -121,7 +121,7 @@ def _key(private_pem: str) -> rsa.RSAPrivateKey:
 
 
 def _fold(tags: Sequence[str]) -> bytes:
-    """Join tags, folding the header between tags, and after colons in the list of names."""
+    """Join tags, folding the header between tags and after the colons in the list of names."""
     lines = [""]
     for tag in tags:
         for part in re.findall(r"[^:]+:?", tag + ("" if tag == "b=" else ";")):

@@ -163,7 +163,7 @@ def test_messages_name_the_variables_that_work(
     assert done.status == 2, done.output
     for expected in (
         "declare them. Set scope with mail_scope, max_deletions with mail_max_deletions.",
-        "variable max_deletions is not used, because it is an option. Set mail_max_deletions.",
+        "variable max_deletions is not used: it is a module option. Set mail_max_deletions.",
         "No playbook uses the variable mail_max_deletion. Did you mean mail_max_deletions?",
         "variable mail_alias is not used here. It is only used in: add_alias, remove_alias.",
     ):

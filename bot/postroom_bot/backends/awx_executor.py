@@ -5,8 +5,8 @@
 Passwords are never sent to AWX. AWX does not support idempotency keys for launches and can't search
 jobs by their variables. Therefore, each job gets the request's id as a variable, and a note is
 saved before the launch. After a crash or a lost response, the next attempt searches the template's
-latest jobs for the request's id. If the search misses the job, a second job is launched, which
-finds nothing left to do.
+latest jobs for the request's id. If the search misses the job, a second job is launched, but it
+has nothing left to do.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class AwxExecutor:
         return job
 
     def _watch(self, job: Job, notes: Mapping[str, Any], context: ExecutionContext) -> None:
-        """Wait until a job has succeeded."""
+        """Wait until a job succeeds, or raise Rejected or Unavailable."""
         end = self._clock() + self._patience
         while job.status not in _FINAL:
             if self._clock() >= end or self._wait(_POLL_SECONDS):

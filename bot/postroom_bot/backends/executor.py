@@ -18,7 +18,7 @@ FREEING = "freeing"
 
 
 class ExecutionContext(Protocol):
-    """The interface through which an executor renews the request's lease and saves its notes."""
+    """An executor's interface for renewing the request's lease and saving notes."""
 
     def renew(self) -> None:
         """Renew the lease.
@@ -29,8 +29,8 @@ class ExecutionContext(Protocol):
     def save_notes(self, notes: Mapping[str, Any]) -> None:
         """Replace the saved notes. The next attempt receives the notes as `Request.notes`.
 
-        An executor must save notes before its first change, because a postponed request without
-        notes may still expire or be cancelled.
+        An executor must save notes before its first change: without notes, a postponed request may
+        still expire or be cancelled.
 
         :param notes: the notes, as JSON data without secrets
         """

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The client for the mail service's API, for queries and new passwords.
+"""The mail service's API client, used for queries and new passwords.
 
-All calls use the client core of the Ansible modules, so the bot and playbooks have the same
-semantics, tolerate the same faults and repair the same lost updates.
+All calls use the Ansible modules' client core, so the bot and the playbooks share its semantics,
+fault tolerance and handling of lost updates.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class MailApi:
             raise ValueError(str(error)) from None
 
     def close(self) -> None:
-        """Close all connections. No other thread may still be using the client."""
+        """Close all connections. Call this only when no other thread uses the client."""
         self._transport.close()
 
     def set_password(self, mailbox: str, password: str) -> None:
@@ -184,7 +184,7 @@ class MailApi:
             return self.client().list_principals("individual")
 
     def client(self) -> Client:
-        """Return a client of the core, whose deadline starts now."""
+        """Return a core client whose timeout starts now."""
         return Client(self._transport, verify_delay=self._verify_delay, timeout=self._timeout)
 
 
@@ -208,5 +208,5 @@ def create_mail_api(settings: Settings, resources: ExitStack) -> MailApi:
 
 
 def sorted_keys(names: Iterable[Name]) -> list[str]:
-    """Return the lookup keys of names, sorted."""
+    """Return the sorted lookup keys of these names."""
     return sorted(name.key for name in names)

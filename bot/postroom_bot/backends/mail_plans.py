@@ -121,7 +121,7 @@ def _forward(tenant: TenantState, target: Name, destinations: frozenset[Name]) -
 
 
 def _no_forward(tenant: TenantState, target: Name, destinations: frozenset[Name]) -> Plan:
-    """Plan to remove destinations, or the whole forwarder if none are named or none remain."""
+    """Plan to remove destinations, or the forwarder if no destinations are named or remain."""
     found = tenant.find(target)
     if found is None and tenant.owner_of(target) is None:
         return Plan()
@@ -150,7 +150,7 @@ def _require_free(tenant: TenantState, address: Name, mailbox: Name | None = Non
 
 
 def _untagged(address: Name) -> Name:
-    """Return an address without its ``+tag``, which mail servers ignore in unknown addresses."""
+    """Return an address without its ``+tag``: mail to an unknown tagged address arrives there."""
     local, _, domain = address.key.rpartition("@")
     name, tag, _ = local.partition("+")
     return parse_address(f"{name}@{domain}") if name and tag else address

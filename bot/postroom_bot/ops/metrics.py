@@ -11,13 +11,13 @@ _WORK_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
 
 class Metrics:
-    """The metrics of a bot, in a separate registry."""
+    """The metrics of a bot, in their own registry."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self.requests_total = Counter(
             "postroom_bot_requests",
-            "Number of requests that reached each state, except cancelled.",
+            "Number of transitions to each state, except new and cancelled.",
             ("action", "state"),
             registry=self.registry,
         )

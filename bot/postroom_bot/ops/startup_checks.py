@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 def problems(slack_api: SlackApi, mail: MailApi, policy: Policy) -> Iterator[str]:
-    """Yield a message for each problem, with the service or the policy key, and the remedy."""
+    """Yield a message for each problem, naming the service or policy key and the remedy."""
     try:
         mail.domains()
     except (Unavailable, Rejected) as error:

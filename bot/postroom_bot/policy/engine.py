@@ -155,7 +155,7 @@ def with_own_mailbox(change: Change, person: Person) -> Change:
 
 
 def raised_quorum(policy: Policy, quorum: tuple[Quorum, ...]) -> tuple[Quorum, ...]:
-    """Raise a quorum to at least two approvals. The first group must give any extra approvals."""
+    """Raise a quorum to at least two approvals. The first group must give the added ones."""
     first, *others = quorum or (Quorum(policy.approvers, 0),)
     missing = max(0, FLOOR - sum(one.approvals for one in quorum))
     return (first._replace(approvals=first.approvals + missing), *others)
@@ -164,8 +164,8 @@ def raised_quorum(policy: Policy, quorum: tuple[Quorum, ...]) -> tuple[Quorum, .
 def quorum_met(quorum: Sequence[Quorum], voters: Iterable[Collection[str]]) -> bool:
     """Return whether approvals meet a quorum. Each approval counts for only one group.
 
-    By Hall's theorem, the approvals meet the quorum if no subset of its groups needs more approvals
-    than the members of these groups have given.
+    By Hall's theorem, a quorum is met if, for each subset of its groups, the members have given at
+    least as many approvals as these groups need.
     """
     members = [frozenset(groups) for groups in voters]
     for size in range(1, len(quorum) + 1):

@@ -27,7 +27,7 @@ def explain(
 ) -> list[str]:
     """Return lines that show the decision, the steps that led to it, and the rules not reached.
 
-    The lines may name other people's mailboxes, so don't show them to the requester.
+    Don't show the lines to the requester, because they may name other people's mailboxes.
     """
     decision, steps = decide_with_steps(policy, person, change, facts)
     reason = text(decision.reason)

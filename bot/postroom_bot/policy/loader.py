@@ -24,7 +24,7 @@ from postroom_bot.policy.model import EVERYONE, Policy, Rule, unknown_group
 _MAX_BYTES = 256 * 1024
 _MAX_DEPTH = 12
 _NO_VALUE = (
-    "The value is missing or invalid. Add one, or remove the key. Outside of quotes, "
+    "The value is missing or invalid. Enter a valid value, or remove the key. Outside quotes, "
     "# begins a comment."
 )
 _MAPPING = "Must be a mapping: keys with values, one per line."
@@ -234,7 +234,7 @@ class _Document:
         for key_node, value_node in node.value:
             key, line = self._scalar(key_node), key_node.start_mark.line + 1
             if not isinstance(key, str):
-                text = "A key must be a string. Quote it if it looks like something else."
+                text = "A key must be a string. Quote it if YAML reads it as another type."
                 self.add_problem((*path, "?" if key is None else str(key)), text, line)
             elif key in found:
                 self.add_problem((*path, key), "This key occurs twice. Keep one of them.", line)
@@ -267,7 +267,7 @@ def _check_events(text: str) -> None:
 
 
 def cross_key_problems(policy: Policy) -> FoundProblems:
-    """Yield the errors that involve several keys, all of which are valid on their own."""
+    """Yield the errors that involve several keys, each of which is valid on its own."""
     owners: dict[str, str] = {}
     for user, mailbox in policy.identity.pinned.items():
         first = owners.setdefault(mailbox, user)
@@ -297,7 +297,7 @@ def _too_few(policy: Policy, quorum: Quorum, rules: Sequence[Rule]) -> str:
     """Return the reason why a group is too small for the rules' approvals, or an empty string.
 
     Requesters can't approve their own requests, so a group that contains all requesters has one
-    fewer approver. Only Slack knows the members of `everyone` and of user groups.
+    fewer approver. Groups with members that only Slack knows are not checked.
     """
     group = policy.groups.get(quorum.group)
     if group is None or group.usergroups:
@@ -341,7 +341,7 @@ def _of_rule(policy: Policy, rule: Rule) -> FoundProblems:
 
 
 def _certain_floor(rule: Rule) -> str:
-    """Return which requests a rule can't make automatic, and the remedy, or an empty string."""
+    """Return the requests that the rule can't make automatic and the remedy, or an empty string."""
     if rule.reserved:
         return "reserved names. Use approvals instead of automatic."
     if Action.PASSWORD in rule.actions and rule.own is not True:

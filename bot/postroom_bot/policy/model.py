@@ -129,7 +129,7 @@ class SlackEmailTrust(_Part):
     """Domains whose addresses are trusted. Don't list a domain if users can enter any address in
     this domain in their Slack profile."""
     cooldown: Duration = _lasting("72h")
-    """How long an address is not trusted after a user has changed it in Slack."""
+    """How long to distrust a new address after a user changes their address in Slack."""
 
 
 class Identity(_Part):
@@ -204,7 +204,7 @@ class RequestTiming(_Part):
     """How long a request waits before the approvers get a reminder. The default is half of
     `expire_after`, but at most 4h."""
     end_notice: Duration = _lasting("3d")
-    """How long before the end of an alias or a forwarder the requester is notified."""
+    """How far in advance the requester is notified that an alias or a forwarder ends."""
     tombstone: Duration = _lasting("90d")
     """How long a removed address stays reserved for its previous owner."""
 

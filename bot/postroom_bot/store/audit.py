@@ -6,8 +6,8 @@ Database triggers reject updates and deletions. Editing a row after removing the
 chain. If all later rows are rewritten as well, a comparison with the streamed lines reveals the
 tampering.
 
-A row's hash is the SHA-256 of the previous row's hash, in hexadecimal, followed by the row as
-canonical JSON: sorted keys, no whitespace, ASCII.
+A row's hash is the SHA-256 of a text: the previous row's hash in hexadecimal, followed by the row
+as canonical JSON (sorted keys, no whitespace, ASCII).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ EVENTS = {
     "request.done": "The request was executed.",
     "request.failed": "The execution failed.",
     "request.refused": "The policy or the mail service refused the request, or a condition changed "
-    "after it was created.",
+    "after the request was created.",
     "request.denied": "An approver denied the request.",
     "request.expired": "The deadline for the decision or the execution passed.",
     "request.cancelled": "The requester or an operator cancelled the request.",
@@ -116,7 +116,7 @@ def append(
     request_id: str | None = None,
     data: Mapping[str, Any] | None = None,
 ) -> AuditRow:
-    """Append a row. Call this last in a transaction, because all other writers wait until it ends.
+    """Append a row. All other writers then wait until the transaction ends, so call this last.
 
     :raises ValueError: if `at` lacks a time zone, or a key looks like the name of a secret
     """
@@ -177,7 +177,7 @@ def verify(connection: Connection) -> Verified:
 
 
 def verify_lines(connection: Connection, lines: Iterable[str]) -> Verified:
-    """Verify the database, and compare the streamed lines with the database.
+    """Verify the audit in the database, and compare the streamed lines with it.
 
     The lines may begin with any row, for example after a log rotation, and may repeat rows after a
     crash. The database may contain rows that have not been streamed yet.
@@ -203,7 +203,7 @@ def verify_lines(connection: Connection, lines: Iterable[str]) -> Verified:
 
 
 def stream(database: Database, write: Callable[[str], None]) -> int:
-    """Write the rows that have not been streamed yet as JSON lines, and return their number.
+    """Write all rows not yet streamed, one JSON line each, and return their number.
 
     Rows are written in order and at least once. After a crash, some rows may be written again.
     """

@@ -30,7 +30,7 @@ class ProfileEmail(NamedTuple):
 
 
 def record(connection: Connection, user: str, email: str, *, at: datetime) -> datetime | None:
-    """Record a user's current address, and return when it replaced another address, or None."""
+    """Record a user's current address, and return when it last replaced another, or None."""
     first = {"user": user, "email": email, "since": at, "changed_at": None}
     if not insert_new(connection, table, first):
         other = update(table).where(table.c.user == user, table.c.email != email)

@@ -136,7 +136,7 @@ def save(connection: Connection, request: Request, **changes: Any) -> Request:
 
 
 def release(connection: Connection, request: Request, *, due_at: datetime | None) -> None:
-    """Release the lease on a request, which becomes due at `due_at`, or never if that is None.
+    """Release the lease on a request, and make it due at `due_at`, or never if that is None.
 
     If a request was marked due after it was leased, it stays due. If the lease was lost, nothing
     is changed.
@@ -159,7 +159,7 @@ def mark_due(connection: Connection, request_id: str, *, at: datetime) -> bool:
 def lock_mailbox(
     connection: Connection, mailbox: str, *, holder: str, now: datetime, until: datetime
 ) -> bool:
-    """Lock a mailbox unless another lock is valid. Return whether the lock was acquired."""
+    """Lock a mailbox unless another holder has a valid lock. Return whether this succeeded."""
     values = {"mailbox": mailbox, "holder": holder, "until": until}
     if insert_new(connection, mailbox_lock, values):
         return True
@@ -206,9 +206,8 @@ def count_earlier(
     """Return how many earlier requests of a requester are open, and how many are recent.
 
     :param since: requests created at or after this time are recent
-    :param before: the creation time and the id of the request to compare with. Of the requests that
-        were created at exactly this time, those with a lower id are counted if they are open, and
-        none are counted as recent.
+    :param before: the creation time and the id of the request to compare with. A request
+        created at exactly this time counts as open only if its id is lower, and never as recent.
     """
     at, request_id = before
     created_before = table.c.created_at < at

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Record Slack's deliveries by key, so that a repeated delivery is processed only once."""
+"""Record the keys of Slack's deliveries, so that a repeated delivery is not processed again."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ _DRAFT = "The buttons will appear shortly. If they don't, look for a newer card 
 
 
 def title(request: Request) -> str:
-    """Return "Request" and the request's id."""
+    """Return the title of a request: the word "Request" and the request's id."""
     return f"Request *{escape(request.id)}*"
 
 
@@ -145,7 +145,7 @@ def status_text(request: Request, votes: Sequence[Vote] = ()) -> str:
 
 
 def end_text(request: Request) -> str:
-    """Return a sentence with the end of the alias or forwarding, or "" for a permanent one."""
+    """Return a sentence that states when the alias or forwarding ends, or "" if it doesn't."""
     what = "alias" if request.change.action is Action.ALIAS_ADD else "forwarding"
     return f" The {what} ends {time_text(request.removal_at)}." if request.removal_at else ""
 
@@ -253,7 +253,7 @@ def reminder(
 
 
 def end_notice(request: Request) -> Message:
-    """Return the notice that an alias or a forwarder is about to end, for its requester."""
+    """Return the notice to the requester that an alias or a forwarder is about to end."""
     about = f"Ask for 30 more days for request {request.id}"
     extend = button("Extend by 30 days", REQUEST_EXTEND, about, request.id)
     return message([f"{headline(request)}{end_text(request)}"], extend)
@@ -267,7 +267,7 @@ def password_notice(request: Request, votes: Sequence[Vote] = ()) -> Message:
         who = f"Your Slack account ({who})"
     return message(
         [
-            f"The password of your mailbox {mailbox} was changed. {who} asked for it.",
+            f"The password of your mailbox {mailbox} was changed. {who} requested this.",
             *approved_by(request, votes),
             f"The previous password no longer works. {title(request)}.",
             "If you did not expect this, tell your mail administrators immediately.",

@@ -89,7 +89,7 @@ class ArgumentType(NamedTuple):
 ADDRESS = ArgumentType(
     _address,
     "That is not an email address that I accept. Write it in full, such as `alice@example.com`;"
-    f" before the @, use {addresses.SIGNS}.",
+    f" before the @, use only {addresses.SIGNS}.",
 )
 DESTINATIONS = ArgumentType(
     _address_list,
@@ -301,7 +301,7 @@ SUBCOMMANDS = (
     ),
     Subcommand(
         "forward remove ADDRESS [to DESTINATION[, DESTINATION ...]] [because REASON]",
-        "Requests an end to the forwarding of an address, to some or all destinations.",
+        "Requests an end to forwarding an address to some or all destinations.",
         Action.FORWARD_REMOVE,
         (_TARGET, Argument("destinations", DESTINATIONS, "to")),
         example="forward remove team@example.com to bob@example.com",

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The text of each reason code and state, which reveals nothing about other people's mailboxes.
+"""The texts of reason codes and states. They reveal nothing about other people's mailboxes.
 
 By default, a parameter is formatted as code in backticks, and a list as "`a`, `b` and `c`". A
 format specification after a colon changes this: `n` for a number, `bare` for no backticks, `or` for
@@ -255,7 +255,7 @@ class _Parameter(NamedTuple):
 
 
 def reason_text(reason: Reason) -> str:
-    """Return a reason as Slack markup, or only the code if another version of the bot wrote it."""
+    """Return a reason as Slack markup, or its code and parameters if the code is unknown."""
     template = TEXTS.get(reason.code)
     if template is None:
         return markup.code(str(reason))

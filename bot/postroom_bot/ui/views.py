@@ -356,7 +356,7 @@ def home_tab(
 
 
 def _remainder(requests: Sequence[Request], none: str) -> list[Block]:
-    """Return the number of omitted requests, or the text `none` if the list is empty."""
+    """Return the line after a list: how many requests are omitted, or `none` if it is empty."""
     if not requests:
         return [section(none)]
     more = len(requests) - _MAX_REQUESTS

@@ -86,7 +86,7 @@ def _postpone(leased: LeasedRequest, attempt: int, later: Unavailable) -> dateti
 
 
 def _record(leased: LeasedRequest, outcome: Outcome) -> None:
-    """Record the outcome, the ledger's entry and the freed addresses in one transaction."""
+    """Record the outcome, the ledger entry and the freed addresses in one transaction."""
     change = leased.request.change
 
     def also_write(c: Connection) -> None:

@@ -122,8 +122,8 @@ def _post(leased: LeasedRequest, card: Message) -> MessageRef | None:
         posted = leased.deps.slack_api.post(channel, card)
     except SlackRejected as rejection:
         remedy = (
-            f"Invite the bot to the channel {channel}, or correct channels.approvals, or the "
-            "approving group's channel, in the policy."
+            f"Invite the bot to the channel {channel}, or correct channels.approvals or the "
+            "approving group's channel in the policy."
         )
         leased.report_rejected("card", rejection, remedy)
         data, result = {"slack": rejection.code}, Reason("request.no_card")

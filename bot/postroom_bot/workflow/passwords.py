@@ -1,11 +1,11 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Create new passwords when mailbox owners ask, show each of them once, and never store them.
+"""Create new passwords for mailbox owners, show each password once, and never store it.
 
 People can create a password for their own mailbox immediately if the policy allows it. For another
 mailbox, a request must be approved first, and then only the mailbox's owner can create the
-password. A password exists only in memory, until it is shown. It is never written to the database,
-a log or an error message.
+password. A password exists only in memory, and only until it is shown. It is never written to the
+database, a log or an error message.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class NeedsApproval(UserError):
 
 
 class RepeatedDelivery(UserError):
-    """Slack has delivered the same button press again. The first handler updates the modal."""
+    """Slack has repeated a button press. The handler of the first delivery updates the modal."""
 
 
 class NotShown(UserError):
@@ -242,7 +242,7 @@ class Passwords:
 
 
 def _show(leased: LeasedRequest, password: SecretStr, show: Show) -> None:
-    """Show a password that was set. The request is done when Slack has accepted the view."""
+    """Show a password that is already set. The request is done once Slack accepts the view."""
     leased.renew()
     try:
         show(password)

@@ -64,7 +64,7 @@ class People:
         self._logged_at: dict[str, datetime] = {}
 
     def person(self, user: str, *, fresh: bool = False) -> Person:
-        """Return the person with this Slack user id. Members of other workspaces can't use the bot.
+        """Return the person with this Slack user id, even if they may not use the bot.
 
         :param fresh: whether to bypass the cache, whose data may be a minute old
         """

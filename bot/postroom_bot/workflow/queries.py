@@ -59,7 +59,7 @@ class Queries:
         return AliasList(wanted, found)
 
     def forwarders(self, user: str, team: str) -> list[Forward]:
-        """Return all forwarders to approvers, and to others only those to their own mailbox."""
+        """Return the forwarders to the person's own mailbox, or all of them for approvers."""
         with user_error_if_unavailable():
             person = self._deps.people.caller(user, team)
             with self._deps.mail_slot():

@@ -220,7 +220,7 @@ class RequestService:
 
 
 def _earlier(c: Connection, change: Change, user: str) -> Request | None:
-    """Return the request that an earlier delivery of the same change has created, or None."""
+    """Return the request that an earlier delivery of the same change created, or None."""
     for request in requests.recent_by(c, user):
         saved = request.change
         # The worker may have filled in the requester's own mailbox meanwhile.

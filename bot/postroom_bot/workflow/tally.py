@@ -30,7 +30,7 @@ def tally(leased: LeasedRequest) -> None:
 
 
 def refuse_late_votes(leased: LeasedRequest) -> None:
-    """Refuse the cast votes on a decided or cancelled request that were not tallied in time.
+    """Refuse votes that were cast but not tallied before the request was decided or cancelled.
 
     :raises SlackUnavailable: if Slack does not respond
     """

@@ -3,7 +3,7 @@
 """Terminate a process if it belongs to a scenario: `end.py PID FOLDER`.
 
 Another process may have been assigned the same PID in the meantime, so the command line must
-contain the scenario's folder. Prints "terminated" if it sent SIGTERM. This script does not run
+contain the scenario's folder. The script prints "terminated" if it sent SIGTERM. It does not run
 other programs, because minimal images may lack them.
 """
 

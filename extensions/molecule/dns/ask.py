@@ -18,7 +18,7 @@ SECONDS = 5.0
 
 
 def main(address: str, port: str, name: str, kind: str) -> None:
-    """Print the records of a name: TXT values as a single string, others as in a zone file."""
+    """Print the records of a name: each TXT value as one string, others as in a zone file."""
     query = dns.message.make_query(name, kind)
     answer = dns.query.tcp(query, address, SECONDS, int(port))
     for found in answer.answer:

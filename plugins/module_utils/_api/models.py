@@ -108,7 +108,7 @@ class Edit:
     remove_members: frozenset[Name] = frozenset()
 
     def applied_to(self, current: AnIndividual) -> AnIndividual:
-        """Return ``current`` with the edit applied; equal to ``current`` if nothing changes."""
+        """Return ``current`` after the edit. The result equals ``current`` if nothing changes."""
         if self == NO_EDIT:
             return current
         aliases = (current.aliases - self.remove_aliases) | self.add_aliases
@@ -160,5 +160,5 @@ def password_flaw(password: str) -> str | None:
 
 
 def spelled(names: frozenset[Name]) -> list[str]:
-    """Return names as they were spelled, in a stable order."""
+    """Return names in their original spelling and a stable order."""
     return [str(name) for name in sorted(names)]

@@ -4,9 +4,9 @@
 
 """Domain names and email addresses, normalized for comparison but displayed as entered.
 
-Names compare equal if they differ only in case or if their domains have the same A-labels (IDNA
-2008). ``parse_domain`` and ``parse_address`` strictly validate user input. ``read_name`` accepts
-any name that a service returns.
+Comparison ignores case and treats a Unicode domain and its A-labels (IDNA 2008) as equal.
+``parse_domain`` and ``parse_address`` strictly validate user input. ``read_name`` accepts any name
+that a service returns.
 """
 
 from __future__ import annotations

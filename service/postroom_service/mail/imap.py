@@ -92,7 +92,7 @@ class _Session(BaseSession[Any]):
 
 
 class _Identity:
-    """A logged-in mailbox that implements the part of `IdentityInterface` that IMAP uses."""
+    """A logged-in mailbox: the part of pymap's `IdentityInterface` that IMAP uses."""
 
     def __init__(self, login: Login, logins: Logins) -> None:
         self._login, self._logins = login, logins

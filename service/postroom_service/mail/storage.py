@@ -21,7 +21,7 @@ MAX_FOLDER_NAME = 200
 
 
 class MailStore:
-    """A store for the mail of mailboxes.
+    """The stored mail of all mailboxes.
 
     :param folder: the directory of the Maildir folders; None to keep mail in memory
     """

@@ -62,5 +62,5 @@ class Metrics:
         )
 
     def page(self) -> bytes:
-        """Return all metrics in Prometheus's text format, whose media type is CONTENT_TYPE."""
+        """Return all metrics in Prometheus's text format (media type CONTENT_TYPE)."""
         return generate_latest(self._registry)

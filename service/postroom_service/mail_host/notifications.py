@@ -61,7 +61,7 @@ class Notifications:
         self._round_began = time.monotonic()
 
     def is_stuck(self) -> bool:
-        """Return whether the loop has made no progress for too long."""
+        """Return whether `run` has made no progress for too long."""
         return time.monotonic() - self._round_began > ROUND_TIMEOUT
 
     async def run(self) -> None:
@@ -110,7 +110,7 @@ class Notifications:
                 await self._maps.follow(query, domains, addresses)
 
     def _read(self, payloads: list[str]) -> tuple[set[str], set[str]]:
-        """Return the domains and addresses that have changed, and pass mailboxes to the worker.
+        """Return the changed domains and addresses, and pass changed mailboxes to the worker.
 
         Every database role can send notifications, so they are only treated as hints.
         """

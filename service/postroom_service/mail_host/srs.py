@@ -77,7 +77,7 @@ class Rewriter:
         return str(srs.forward(address, self._mail_host))
 
     def reverse(self, address: str) -> str | None:
-        """Return the original sender, or None unless the address is a valid SRS address."""
+        """Return the original sender, or None if the address is not a valid SRS address."""
         local, _, host = address.rpartition("@")
         match = _SRS.fullmatch(local)
         if match is None or host.lower() != self._mail_host:

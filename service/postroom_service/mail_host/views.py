@@ -71,7 +71,7 @@ class Views:
         await self._rows(_HEALTH_CHECK)
 
     async def sender(self, login: str, address: str) -> Sender:
-        """Look up whether a login may send from an address, which may be invalid."""
+        """Look up whether a login may send from an address. The address may be invalid."""
         name = names.any_name(address)
         [(addresses, own, key)] = await self._rows(
             _SENDER,

@@ -162,7 +162,7 @@ class Worker:
         return folders
 
     def _folders(self, uid: str) -> list[Path]:
-        """Return the possible paths of a mailbox's mail: its folder, and folders set aside."""
+        """Return the paths where a mailbox's mail may be, including folders that were set aside."""
         # Sweeps remove older folders. Listing the directory for each mailbox would take too long.
         today = datetime.now(UTC).date()
         days = (today - timedelta(days=ago) for ago in range(KEPT.days + 2))

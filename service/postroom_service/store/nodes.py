@@ -147,7 +147,7 @@ def hold(connection: Connection, address: str) -> bool:
 
 
 def finish_move(connection: Connection, address: str) -> None:
-    """Finish the move of a mailbox, which is then on the target node."""
+    """Finish the move of a mailbox, and place it on the target node."""
     placement = _moving(connection, address)
     if not placement.held:
         raise DatabaseError(

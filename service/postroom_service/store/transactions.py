@@ -23,9 +23,8 @@ Work = Callable[[Connection], T]
 class Transactions:
     """An asynchronous interface that runs functions in transactions, in threads.
 
-    On SQLite, functions that arrive while a transaction runs share the next transaction. Together
-    they need only one wait for the disk and one thread switch. A thread switch takes longer than a
-    short read.
+    On SQLite, functions that arrive while a transaction runs share the next transaction. This saves
+    disk waits and thread switches, each of which takes longer than a short read.
     """
 
     def __init__(self, database: Database) -> None:

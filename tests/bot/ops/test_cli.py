@@ -107,7 +107,7 @@ def test_a_service_that_can_not_be_used_is_one_line(
     for name, value in wrong.items():
         monkeypatch.setenv(f"{PREFIX}{name.upper()}", value)
     status, out, err = run("check-config", "--online")
-    [line] = [line for line in out.splitlines() if not line.startswith("Not checked")]
+    [line] = [line for line in out.splitlines() if not line.startswith("These channels")]
     assert (status, line.count(remedy), err) == (1, 1, "")
 
 

@@ -51,8 +51,8 @@ _CONCLUSIVE = (errors.AlreadyExists, errors.NotFound, errors.Rejected)
 class Client:
     """A client for one tenant and one task. Threads may share it.
 
-    :param verify_delay: the minimum delay in seconds before an edit is verified. If another client
-        takes longer between its GET and its PATCH, it may overwrite the edit undetected.
+    :param verify_delay: the minimum delay in seconds before an edit is verified. Another client
+        that takes longer between its GET and its PATCH may overwrite the edit undetected.
     :param options: the options of Pacing, such as ``timeout`` and ``retries``
     :raises InvalidInput: if an option is out of range
     """
@@ -70,7 +70,7 @@ class Client:
         return self._pacing.timeout
 
     def time_left(self) -> float:
-        """Return the number of seconds until the deadline, which is negative after it."""
+        """Return the seconds left until the deadline, or a negative number after the deadline."""
         return self._pacing.time_left()
 
     def now(self) -> float:
@@ -121,7 +121,7 @@ class Client:
     def check_list(self, names: Collection[Name]) -> None:
         """Check that the service did not silently truncate its list of principals.
 
-        A row limit would omit fewer principals from the list of a single type, which is short.
+        The list of a single type is shorter, so a row limit would omit fewer principals from it.
 
         :raises BadAnswer: if the list of a single type contains a name that is not in ``names``
         """
@@ -269,7 +269,7 @@ class Client:
                 return (reply if isinstance(reply, Individual) else target), True
 
     def wait_to_verify(self, seconds: float, attempt: int = 0) -> None:
-        """Wait until other clients that read the list before an edit have had time to write it.
+        """Give other clients that read the list before an edit time to write their changes.
 
         :param seconds: the time between the edit's GET and its PATCH
         """
@@ -296,7 +296,7 @@ class Client:
                 attempt = self._pacing.back_off(error, attempt)
 
     def _write(self, call: Call[T], took_effect: Callable[[], bool]) -> T | None:
-        """Send a write with retries. Before a retry, check an unknown outcome with a GET.
+        """Send a write with retries. If its outcome is unknown, check it with a GET before a retry.
 
         :param took_effect: a function that sends a GET and returns whether the write took effect
         :return: the result, or None if the write took effect but its response was lost
@@ -313,7 +313,9 @@ class Client:
                 if is_unknown and may_be_ours and self._read_outcome(error, took_effect):
                     return None
                 if isinstance(error, errors.ConnectionBroken):
-                    error.add("It had not taken effect shortly afterwards, but it may do so later.")
+                    error.add(
+                        "The request had not taken effect shortly afterwards, but may still do so."
+                    )
                 attempt = self._pacing.back_off(error, attempt)
 
     def _read_outcome(self, error: errors.ServiceError, read: Callable[[], T]) -> T:
@@ -384,7 +386,7 @@ def result_of(call: Call[T], response: Response, secrets: Sequence[str] = ()) ->
 
 @contextmanager
 def _after_write(name: Name) -> Iterator[None]:
-    """Mark errors in the block as raised after a successful write."""
+    """Record in errors from the block that the preceding write succeeded."""
     try:
         yield
     except errors.PostroomError as error:

@@ -117,7 +117,7 @@ def create(principal: Principal, secrets: Sequence[str] = ()) -> Call[Principal 
 def update(
     current: Principal, target: Principal, secrets: Sequence[str] = ()
 ) -> Call[Principal | None]:
-    """Return the call that changes a mailbox or forwarder to ``target``, sending only differences.
+    """Return the call that changes ``current`` to ``target`` and sends only the differences.
 
     :param secrets: the new passwords; if empty, the current ones are kept
     """
@@ -167,7 +167,7 @@ def read_principal(body: Any) -> Principal:
 
 
 def _reply_about(name: Name) -> Callable[[Any], Principal | None]:
-    """Return a function that returns the principal in a write's response, or None."""
+    """Return a parser for a write's response, which returns the principal ``name`` or None."""
 
     def read(body: Any) -> Principal | None:
         try:
@@ -249,7 +249,7 @@ def _keys(names: frozenset[Name]) -> list[str]:
 
 
 def describe(call: Call[Any]) -> str:
-    """Return the text for a call in messages, such as ``deleting alice@example.com``."""
+    """Return a description of a call for messages, such as ``deleting alice@example.com``."""
     if call.subject is None:
         return "listing the tenant"
     if call.path.startswith("/api/dns/"):
@@ -259,7 +259,7 @@ def describe(call: Call[Any]) -> str:
 
 
 def decode(body: bytes) -> tuple[Any, str | None]:
-    """Return (value, None) for JSON, (None, text) for other text, else (None, None)."""
+    """Return (value, None) for JSON, (None, None) for an empty body and (None, text) otherwise."""
     if not body.strip():
         return None, None
     try:
@@ -269,5 +269,5 @@ def decode(body: bytes) -> tuple[Any, str | None]:
 
 
 def error_code(body: Any) -> Any:
-    """Return the error code in a body, or None. Servers may send one with any status."""
+    """Return the error code in a body, or None. Servers may send an error code with any status."""
     return body.get("error") if isinstance(body, dict) and "data" not in body else None

@@ -4,8 +4,8 @@
 
 """Convert error responses of the mail API to exceptions.
 
-Some servers send errors with status 200. A not-found error is only accepted if the response is
-JSON or empty and concerns the requested name.
+Some servers send errors with status 200. A not-found error is only accepted if it concerns the
+requested name and the response is JSON or empty.
 """
 
 from __future__ import annotations
@@ -30,18 +30,19 @@ _IN_USE = (
     "It is already in use, perhaps by another tenant. Choose another name or address, or ask the "
     "operator of the service."
 )
-_NOT_THE_API = "This does not look like the mail API (check api_url and any proxy in front of it):"
+_NOT_THE_API = "This does not look like the mail API (check api_url and any proxy in between):"
 _REJECTED = "The service refuses to do this."
 _BY_PROXY = (
-    "This does not look like the mail API. A proxy or firewall in front of it has probably refused "
-    "the request: ask its operator. If there is none, use a token that has this permission."
+    "This does not look like the mail API. A proxy or firewall has probably refused the request: "
+    "ask its operator. If there is no proxy or firewall, use an api_token with the required "
+    "permission."
 )
 _BY_STATUS: dict[int, tuple[type[errors.ServiceError], str]] = {
     401: (errors.Unauthorized, "Check api_token: it is wrong, expired or revoked."),
-    403: (errors.Forbidden, "Use an api_token that has this permission."),
+    403: (errors.Forbidden, "Use an api_token with the required permission."),
     409: (errors.AlreadyExists, _IN_USE),
     429: (errors.Throttled, "Try again later, or raise timeout and retries."),
-    500: (errors.ServerFailed, "Try again. If it persists, ask the operator of the service."),
+    500: (errors.ServerFailed, "Try again. If this persists, ask the operator of the service."),
 }
 
 

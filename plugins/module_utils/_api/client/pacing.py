@@ -78,7 +78,7 @@ class Pacing:
         self._cancelled.set()
 
     def time_left(self) -> float:
-        """Return the number of seconds until the deadline, which is negative after it."""
+        """Return the seconds left until the deadline, or a negative number after the deadline."""
         return self._deadline - self.clock()
 
     def sleep(self, seconds: float) -> None:
@@ -119,11 +119,11 @@ class Pacing:
 
 
 class RateLimit:
-    """A rate limit for all threads of a task, which adapts to the service's 429 responses.
+    """A rate limit that a task's threads share and that adapts to the service's 429 responses.
 
     A 429 in one thread pauses all threads. After the pause, requests are sent at an interval that
-    grows with each further 429 and shrinks with each success. The interval settles at a value at
-    which about one request in three is throttled.
+    grows with each further 429 and shrinks with each success. The interval settles where about one
+    request in three is throttled.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:

@@ -294,7 +294,7 @@ class Transport:
         return proxies.get(urlsplit(self._base_url).scheme) or proxies.get("all")
 
     def _proxy(self) -> str | None:
-        """Return the proxy for the service, without its password, for messages."""
+        """Return the service's proxy for messages, without credentials, or None."""
         found = self._environment_proxy()
         if not self._trust_env or not found or proxy_bypass(urlsplit(self._base_url).netloc):
             return None

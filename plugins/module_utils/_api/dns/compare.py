@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Decide whether a record set contains a wanted record and, if not, how to edit it.
+"""Decide whether a record set contains a wanted record and, if not, how to edit the set.
 
 This code is used both to verify and to publish records. Other services' records are kept byte for
 byte.
@@ -44,7 +44,7 @@ class WantedRecord(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """The name and type of its record set."""
+        """The record set's name and type."""
         return self.name, self.type
 
     @property
@@ -248,7 +248,7 @@ def _compare_dkim(wanted: WantedRecord, wanted_key: Txt, values: Values) -> Comp
 
 
 def _without_spf(wanted: str, values: Values) -> Removal:
-    """Remove the service's terms from all SPF records, and delete copies of its own record."""
+    """Remove the service's terms from all SPF records. Delete records that equal the service's."""
     change = warning = ""
     for value in [v for v in values if isinstance(v, Txt) and spf.is_spf(v.text)]:
         try:

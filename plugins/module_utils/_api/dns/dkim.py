@@ -51,7 +51,7 @@ def same_key(one: str, other: str) -> bool:
 def problem(wanted: str, text: str) -> tuple[str, dict[str, object]] | None:
     """Return the reason why a published text is not the wanted key.
 
-    Spaces, the order of tags and tags without effect are ignored.
+    Spaces, tag order and tags without effect are ignored.
 
     :returns: a code in ``messages`` and its parameters, or None if the text is the key
     """

@@ -52,7 +52,7 @@ VERDICTS: dict[str, tuple[str, str]] = {
     ),
     "spf_modifier": (
         "the service requires {term}, which can't be merged into an SPF record",
-        "Add {term} to the SPF record, or remove that record.",
+        "Add {term} to the SPF record manually, or remove the record.",
     ),
     "spf_too_expensive": ("{detail}", "{problem}"),
     "spf_rejected": (
@@ -79,7 +79,10 @@ VERDICTS: dict[str, tuple[str, str]] = {
     ),
     "elsewhere": (
         "{redirection}, so {name} itself can't hold the record",
-        "Delete the record at {owner} and add {record} at {name}, or publish a key at the target.",
+        (
+            "Delete the record at {owner} and add {record} at {name}. A DKIM key can be published "
+            "at the target instead."
+        ),
     ),
     "unresolved": (
         "reports that {redirection}, and no resolver found the records there",
@@ -99,7 +102,7 @@ VERDICTS: dict[str, tuple[str, str]] = {
     ),
     "dnssec": (
         "it is published, but {servers} rejects its DNSSEC signatures, and so do mail servers",
-        "Sign the zone of {name} again, or replace or remove the DS record at its registrar.",
+        "Sign the zone of {name} again, or replace or remove its DS record at the registrar.",
     ),
 }
 _OTHER_KEY = "its DKIM key is not the service's"
@@ -143,13 +146,14 @@ _TEXTS = {
     "name has records of its own. If you need these records, add them at {name}.",
     "spf_kept": "the SPF record is not changed. {problem}",
     "left_alone": "This record is not changed; the others are published.",
-    "unsure": "It is not known whether {names} was written. Run again.",
+    "unsure": "It is not known whether this was written: {names}. Run again.",
     "spf_merge_rejected": "With the service's terms, receivers would reject {record}: {why}. "
     "First {how}.",
     "spf_already_rejected": "Receivers reject {record}: {why}. Fix it: {how}.",
-    "spf_not_counted": "The DNS look-ups of {record} could not be counted, so there may be more "
-    "than the {most} that receivers allow: no resolver answered for {names}.",
-    "no_dnspython": "The DNS look-ups of {record} were not counted. Install dnspython.",
+    "spf_not_counted": "The DNS look-ups for {names} could not be counted: no resolver answered, "
+    "or the name depends on the message. {record} may therefore need more than the {most} that "
+    "receivers allow.",
+    "no_dnspython": "The DNS look-ups that {record} needs were not counted. Install dnspython.",
     # The reasons why receivers reject an SPF record, and the remedies, as clauses.
     "bad_include": "remove the term that leads to this, or ask the owner of that record to fix it",
     "too_many_lookups": "it needs more than {most} DNS look-ups ({terms})",

@@ -62,8 +62,8 @@ def read_rdata(kind: str, text: str, escapes: Escapes = "decimal") -> Value:
         return Txt(strings)
     raise InvalidInput(
         f"{shortened(text)!r} is not the value of a TXT record. Write strings of at most "
-        f"{MAX_STRING} bytes, each in double quotes, or the whole text without quotes. Values of "
-        "Route 53 need escapes='octal'."
+        f"{MAX_STRING} bytes, each in double quotes, or the whole text without quotes. For values "
+        "from Route 53, set escapes='octal'."
     )
 
 

@@ -111,7 +111,7 @@ class Observer:
         return {key: each._replace(resolved=resolved[key]) for key, each in seen.items()}
 
     def _zone(self, name: str) -> tuple[str, tuple[Server, ...], NameServersNotFound | None]:
-        """Return a name's zone (empty if unknown), its servers and the error if there are none."""
+        """Return a name's zone (empty if unknown), its servers, and an error if none were found."""
         try:
             if self._given:
                 return "", addresses(self._given, self._finders), None

@@ -4,9 +4,9 @@
 
 """Plan, publish and withdraw the service's record sets without changing other records.
 
-Each update lists the records that were read as its prerequisites, so the server rejects the update
-if another client has changed them. The records are then read again, and the changes are planned
-again. It is therefore safe to repeat an update whose response was lost.
+The prerequisites of each update are the records that were read, so the server rejects the update if
+another client has changed them. Before each retry, the records are read again, and the changes are
+planned again. It is therefore safe to repeat an update whose response was lost.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def _domain_names(wanted: Sequence[RecordSet]) -> set[str]:
 def _present(
     one: RecordSet, before: RecordSet, warnings: list[str], ask: Ask | None
 ) -> Iterator[SetChange]:
-    """Yield the change that publishes a record set, if any, and append to ``warnings``.
+    """Yield the change, if any, that publishes a record set. Append warnings to ``warnings``.
 
     :raises Refused: if the domain's owner must decide
     :raises TooExpensive: if receivers would reject the SPF record

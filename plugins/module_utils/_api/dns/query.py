@@ -235,7 +235,7 @@ def _read_empty(
 ) -> Answer:
     """Return the answer in a response without records.
 
-    Its kind is ``answered`` only if the response proves that there are none (RFC 2308).
+    Its kind is ``answered`` only if the response proves that no records exist (RFC 2308).
     """
     zones = _owners(response.authority, "SOA")
     answered_for = next(filter(name.is_subdomain, zones), None)

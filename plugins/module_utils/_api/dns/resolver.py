@@ -193,7 +193,7 @@ def servers_of(name: str, resolvers: Resolvers) -> tuple[str, tuple[Server, ...]
         raise NameServersNotFound(
             f"The name servers of {zone} could not be found "
             f"({found.detail or 'it has no NS records'}).",
-            "Set the option nameservers.",
+            "Set nameservers.",
         )
     return zone, addresses([Server(host, "") for host in sorted(found.texts)], resolvers)
 
@@ -207,14 +207,14 @@ def primary_of(name: str, resolvers: Resolvers) -> Server:
 
 
 def _zone_of(name: str, resolvers: Resolvers) -> tuple[str, str]:
-    """Return the zone that contains a name and the zone's primary server."""
+    """Return a name's zone and the zone's primary server."""
     exists = True
     for candidate in upwards(name):
         found = resolvers.first_answer(candidate, "SOA")
         if found.kind != "answered":
             raise NameServersNotFound(
                 f"The name servers of {name} could not be found ({found.detail}).",
-                "Set the option nameservers, or set other servers in the option resolvers.",
+                "Set nameservers, or list other servers in resolvers.",
             )
         if found.texts and found.alias is None:
             # An unregistered domain has no zone of its own, so this is the registry's zone.
@@ -224,7 +224,7 @@ def _zone_of(name: str, resolvers: Resolvers) -> tuple[str, str]:
         exists = found.rcode != "NXDOMAIN"
     raise NameServersNotFound(
         f"The resolvers found no zone that contains {name}.",
-        "Register the domain and delegate it, or set the option nameservers.",
+        "Register the domain and delegate it, or set nameservers.",
     )
 
 

@@ -72,7 +72,7 @@ class Term(NamedTuple):
 
     @property
     def is_modifier(self) -> bool:
-        """Whether the term has the form ``name=value``, so that its position doesn't matter."""
+        """Whether the term is a ``name=value`` pair, whose position has no effect."""
         return self.value.startswith("=")
 
     @property
@@ -231,7 +231,7 @@ def withdraw(text: str, wanted: str) -> str | None:
 
 
 def _inserted(text: str, place: int, terms: Iterable[str]) -> str:
-    """Return a record with more terms inserted before the term with the index ``place``."""
+    """Return a record with ``terms`` inserted before the term at index ``place``."""
     # The version is the first word, so this is the word before that term.
     end = list(re.finditer("[^ ]+", text))[place].end()
     return "".join([text[:end], *(f" {term}" for term in terms), text[end:]])
@@ -242,7 +242,7 @@ def _has_same_words(text: str, other: str) -> bool:
 
 
 def _is_valid(term: Term) -> bool:
-    """Return whether a term of visible ASCII characters follows the grammar."""
+    """Return whether a term follows the grammar, assuming that it is visible ASCII."""
     name, value = term.name, term.value
     if term.is_modifier:
         return (

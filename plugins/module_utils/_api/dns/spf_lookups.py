@@ -58,7 +58,7 @@ class Cost(NamedTuple):
 
     @property
     def rejection(self) -> dict[str, str] | None:
-        """The reason why receivers reject the record and the remedy, as clauses, or None."""
+        """Why receivers reject the record, and the remedy, as clauses, or None."""
         if self.problem:
             return {"why": self.problem, "how": messages.text("bad_include")}
         if self.lookups > MAX_LOOKUPS:
@@ -185,7 +185,7 @@ class _Counter:
         return self._counted(name, self._ask(name, kind))
 
     def _counted(self, name: str, found: tuple[str, ...] | None) -> tuple[str, ...]:
-        """Record a look-up that failed or found nothing, and return the results of the look-up."""
+        """Return the results of a look-up, and record it if it failed or found nothing."""
         if found is None:
             self.unknown.append(name)
         self.voids += found == ()

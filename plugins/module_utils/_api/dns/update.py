@@ -66,8 +66,8 @@ class TsigKey:
             is_base64 = bool(base64.b64decode(self.secret, validate=True))
         if not is_name:
             raise InvalidInput(
-                f"tsig_name: {self.name!r} can't be the name of a key. Set the name of the key at "
-                "the name server."
+                f"tsig_name: {self.name!r} can't be the name of a key. Set tsig_name to the key's "
+                "name on the name server."
             )
         if not is_base64:
             raise InvalidInput(
@@ -109,8 +109,8 @@ class UpdateServer:
         if left > 0:
             return left
         raise NameServerError(
-            "The task timed out before the name servers had answered all queries. Raise the "
-            "option timeout, which applies to the whole task."
+            "The task timed out before the name servers had answered all queries. Raise timeout, "
+            "which applies to the whole task."
         )
 
     def zone_of(self, name: str) -> str:
@@ -134,7 +134,7 @@ class UpdateServer:
         return answer_of(self.server, self._send(message)).redirection
 
     def read(self, name: str, kind: str) -> Answer:
-        """Return the records of a name and a type.
+        """Return a name's records of one type.
 
         Records from a wildcard are omitted; the answer then has ``only_wildcard`` set.
 
@@ -221,7 +221,7 @@ class UpdateServer:
                 detail = "it timed out" if isinstance(error, TimeoutError) else detail
                 raise NameServerError(
                     f"The name server {self.server} could not be reached over TCP ({detail}). "
-                    "Check the option update_server and firewalls."
+                    "Check update_server and any firewalls."
                 ) from None
             with link:
                 link.settimeout(0)

@@ -72,7 +72,7 @@ class Verdict(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The verdict on one line, with truncated keys."""
+        """The verdict as a single line, with truncated keys."""
         text = abridged(f"{self.detail} {self.remedy}")
         return f"{self.wanted.name} {self.wanted.type} ({self.status}): {text}"
 

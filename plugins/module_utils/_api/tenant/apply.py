@@ -148,7 +148,10 @@ class _Run:
     def _for_each(
         self, items: Collection[int], action: Callable[[int], T], note: Callable[[int, T], None]
     ) -> None:
-        """Call ``action`` for each item, in threads if useful; call ``note`` in this thread."""
+        """Pass each item to ``action``, in threads if useful, and each result to ``note``.
+
+        ``note`` is only called in this thread.
+        """
         if self.concurrency == 1 or len(items) == 1:
             for item in items:
                 note(item, action(item))

@@ -40,7 +40,7 @@ class _Checks:
     desired: DesiredState
 
     def check_domains(self) -> Iterator[Problem]:
-        """Yield a problem for each domain that new addresses need but that would not exist."""
+        """Yield a problem for each domain that new addresses need but the desired state lacks."""
         missing: dict[str, list[tuple[Name, Desired]]] = {}
         for desired in self.desired.present.values():
             for address in sorted(desired.claims):
@@ -88,7 +88,7 @@ class _Checks:
     def check_delivery(self) -> tuple[list[Problem], list[Problem]]:
         """Return problems and warnings about forwarder members whose mail would bounce.
 
-        Only problems that a definition of the whole tenant causes block the plan.
+        Only problems caused by a definition of the whole tenant block the plan.
         """
         problems: list[Problem] = []
         warnings: list[Problem] = []

@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The objects that a definition declares and the passwords to set, which are the planner's input.
+"""The planner's input: the objects that a definition declares, and the passwords to set.
 
 The declared objects are not frozen, because frozen ones take twice as long to create. Treat them as
 immutable.

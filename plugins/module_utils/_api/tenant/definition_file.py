@@ -4,8 +4,8 @@
 
 """Read definition files in YAML or JSON as plain data with line numbers.
 
-YAML scalars other than null and booleans are read as strings, because definitions contain no
-numbers or dates. Other tags, repeated keys and multiple documents are refused.
+YAML scalars other than null and booleans are read as strings, because definitions need no other
+scalar types. Tags for other types, repeated keys and multiple documents are refused.
 """
 
 from __future__ import annotations
@@ -189,8 +189,8 @@ class _Converter:
         self._left -= len(value)
         if self._left < 0 or depth > _MAX_DEPTH:
             raise Malformed(
-                "The aliases expand to far more than the file contains, or an alias refers to a "
-                "node that contains it. Replace the aliases with their text.",
+                "The aliases expand to far more text than the file contains, or an alias is inside "
+                "the node that it refers to. Replace the aliases with their text.",
                 _line(node),
             )
         if kind == "sequence":

@@ -53,7 +53,7 @@ class Desired:
 
     @property
     def edit(self) -> Edit:
-        """The edit of the object's lists."""
+        """The edit to apply to the object's lists."""
         return replace(self.declared_edit, remove_aliases=frozenset(self.remove))
 
     @property

@@ -16,7 +16,7 @@ from ..names import Name, parse_address, parse_domain
 
 
 def facts(principals: Iterable[Principal], kinds: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
-    """Return a sorted list of the principals of each kind, empty for those not in ``kinds``."""
+    """Return sorted principals by kind. For a kind that is not in ``kinds``, the list is empty."""
     values: dict[str, list[dict[str, Any]]] = {section: [] for section in SECTIONS.values()}
     for principal in sorted(principals, key=lambda each: each.name):
         if principal.kind in kinds:
@@ -27,7 +27,7 @@ def facts(principals: Iterable[Principal], kinds: Iterable[str]) -> dict[str, li
 def export(
     principals: Iterable[Principal], kinds: Iterable[str] = tuple(SECTIONS)
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return a definition of principals, and a warning for each that it does not include.
+    """Return a definition of principals, and warnings about what it does not include.
 
     :param kinds: the kinds to declare; the definition omits the sections of other kinds
     :return: the definition as sorted plain data with the original spelling of names, and warnings

@@ -106,7 +106,7 @@ class LoginProbe:
 
 
 class _Imap(imaplib.IMAP4_SSL):
-    """An IMAP connection with one deadline. imaplib's timeout applies to each operation."""
+    """An IMAP connection with one deadline, because imaplib's timeout is per operation."""
 
     def __init__(self, host: str, port: int, context: ssl.SSLContext, seconds: float) -> None:
         self._end = time.monotonic() + seconds
@@ -151,7 +151,7 @@ def log_in(
         code = _CODE.match(str(error))
         answer = code.group() if code else "neither OK nor NO [AUTHENTICATIONFAILED]"
         detail = f"the server answered {answer}"
-        remedy = "Run again when the mail server accepts logins; its log has the reason."
+        remedy = "See the mail server's log. Run again when the server accepts logins."
     except (OSError, ValueError) as error:
         detail, remedy = str(error).rstrip(".") or type(error).__name__, _remedy(error)
     else:

@@ -40,7 +40,7 @@ def find_cycle(graph: Graph) -> list[Name] | None:
 
 
 def find_new_cycles(before: Graph, after: Graph) -> list[list[Name]]:
-    """Return the loops that a change would create, except those that already exist.
+    """Return loops in ``after`` that are not in ``before``.
 
     Each forwarder is in at most one of the returned loops.
     """

@@ -96,7 +96,7 @@ class Plan(NamedTuple):
     undeclared_aliases: tuple[tuple[Name, Individual], ...] = ()
 
     def stages(self) -> Iterator[list[int]]:
-        """Yield the positions of the changes in each stage, which can run concurrently."""
+        """Yield, for each stage, the positions of its changes, which can run concurrently."""
         stages: dict[tuple[int, int], list[int]] = defaultdict(list)
         for position, change in enumerate(self.changes):
             stages[change.stage, change.wave].append(position)

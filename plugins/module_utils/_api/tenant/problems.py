@@ -75,7 +75,7 @@ class Place(NamedTuple):
         return "".join(parts).removeprefix(".")
 
     def seen_from(self, other: Place) -> str:
-        """Return the place as text for a message about another place."""
+        """Describe this place in a message that is about another place."""
         about = [] if self.line is None else [f"line {self.line}"]
         if self.source is not other.source:
             file = self.source.file
@@ -106,7 +106,7 @@ class Problem(NamedTuple):
 
     @property
     def prerequisite_text(self) -> str:
-        """The warning in check mode, which names only the missing object, to avoid duplicates."""
+        """The warning in check mode. It names only the missing object, to avoid duplicates."""
         from .messages import PREREQUISITES  # noqa: PLC0415
 
         if self.code not in PREREQUISITES:

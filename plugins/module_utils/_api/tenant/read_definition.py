@@ -70,7 +70,8 @@ class _Declaration:
         """Whether the source declares when the object expires, or that it never does.
 
         A source that only adds aliases to a forwarder declares neither. A source that adds members
-        does, because another source's expiry date would otherwise delete these members.
+        but no expiry date declares that the forwarder never expires, because another source's
+        expiry date would otherwise delete these members.
         """
         return self.kind == AliasEntry.kind or self.expires is not None or bool(self.members)
 

@@ -247,7 +247,7 @@ def test_a_failed_query_proves_nothing(answer: Answer, words: str, remedy: str) 
 
 def test_without_an_authoritative_server_the_record_is_unknown() -> None:
     """If no name servers were found, the record is unknown, and the verdict gives the reason."""
-    problem = NameServersNotFound("There is no zone.", "Set the option nameservers.")
+    problem = NameServersNotFound("There is no zone.", "Set nameservers.")
     verdict = judge(DKIM, Observation(problem=problem))
     assert (verdict.status, verdict.code) == ("unknown", "no_nameservers")
     assert (verdict.detail, verdict.remedy) == (problem.cause, problem.remedy)
