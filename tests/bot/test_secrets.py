@@ -284,10 +284,10 @@ def _playing(company: Company) -> Play:
 
 def _processes(pid: int) -> str:
     """Return the arguments of a process, and the arguments and environments of its children."""
-    told = [Path(f"/proc/{pid}/cmdline").read_text()]
+    texts = [Path(f"/proc/{pid}/cmdline").read_text()]
     for thread in Path(f"/proc/{pid}/task").iterdir():
         # Threads and children may end in the meantime.
         with suppress(FileNotFoundError, ProcessLookupError):
             for child in (thread / "children").read_text().split():
-                told += [Path(f"/proc/{child}/{of}").read_text() for of in ("cmdline", "environ")]
-    return "\n".join(told)
+                texts += [Path(f"/proc/{child}/{of}").read_text() for of in ("cmdline", "environ")]
+    return "\n".join(texts)

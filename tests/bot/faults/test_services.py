@@ -102,8 +102,10 @@ class Lives:
         assert request.change.target in harness.addresses(ERIN)
         (card,) = [one for one in harness.cards() if request.card and one.ts == request.card.ts]
         assert "Done" in card.text
-        assert sum("Done" in one and request.id in one for one in harness.told("alice")) in notices
-        assert sum(request.id in one for one in harness.told("erin")) in notices
+        assert (
+            sum("Done" in one and request.id in one for one in harness.texts_to("alice")) in notices
+        )
+        assert sum(request.id in one for one in harness.texts_to("erin")) in notices
         entries = harness.deps.database.read(ledger.entries)
         assert len({one.request_id for one in entries}) == len(entries)
 
@@ -217,8 +219,8 @@ def test_an_outage_at_the_beginning_is_reported_once(lives: Lives) -> None:
     for _ in range(4):
         harness.pass_time(minutes=20)
     assert harness.now(request).state is State.NEW
-    (told,) = _direct(lives, request)
-    for text in (told, _status(lives, request)):
+    (notice,) = _direct(lives, request)
+    for text in (notice, _status(lives, request)):
         assert NO_ANSWER in text
     assert harness.events(request) == ["request.new"]
     lives.spoiler.heal()
@@ -230,9 +232,9 @@ def test_an_outage_at_the_beginning_is_reported_once(lives: Lives) -> None:
 def test_a_refused_token_is_reported_at_once(lives: Lives) -> None:
     """A rejected token is reported immediately, in a message that names who can fix the problem."""
     request = _refused(lives, 401)
-    (told,) = _direct(lives, request)
-    assert NOT_LET_IN in told
-    assert "administrator" in told
+    (notice,) = _direct(lives, request)
+    assert NOT_LET_IN in notice
+    assert "administrator" in notice
     assert NOT_LET_IN in _status(lives, request)
 
 
@@ -249,4 +251,4 @@ def _status(lives: Lives, request: Request) -> str:
 
 
 def _direct(lives: Lives, request: Request) -> list[str]:
-    return [text for text in lives.harness.told("alice") if request.id in text]
+    return [text for text in lives.harness.texts_to("alice") if request.id in text]

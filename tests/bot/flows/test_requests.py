@@ -177,10 +177,10 @@ def check_done_once(bot: Deployment, address: str) -> None:
     assert request.state is State.DONE
     writes = [one for one in bot.environment.recorder.take_writes() if one.status == 200]
     assert len(writes) == 1
-    told = [
+    notices = [
         one for one in company.alice.sees().direct if address in one.text and "Done" in one.text
     ]
-    assert len(told) == 1
+    assert len(notices) == 1
     bot.read(audit.verify)
 
 

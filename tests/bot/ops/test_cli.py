@@ -183,7 +183,7 @@ def test_reading_creates_no_database(
     status, _, err = run(*command)
     assert (status, f"file {file} does not exist" in err) == (2, True)
     assert not file.exists()
-    file.write_text("Dear diary, this is no database, and long enough to be told from one.")
+    file.write_text("Dear diary, this is no database, and long enough to differ from one.")
     for words in (command, ["migrate"]):
         status, _, err = run(*words)
         assert (status, str(file) in err) == (2, True)
@@ -257,8 +257,8 @@ def test_a_user_id_selects_what_the_policy_knows_of_a_person(run: Run, tmp_path:
     file = tmp_path / "policy.yml"
     file.write_text(Path(EXAMPLE).read_text().replace("rules:", f"rules:\n  {rule}", 1))
     command = ["explain", "--policy", str(file), "--user", "U024BE7LJ"]
-    told = run(*command, "alias", "add", "a@example.com")[1]
-    assert "Allowed without approval by admins-only" in told
+    output = run(*command, "alias", "add", "a@example.com")[1]
+    assert "Allowed without approval by admins-only" in output
     other = ["alias", "add", "a@example.com", "to", "alice@example.com"]
     assert "known to own" not in run(*command, *other)[1]
     out = run(*WHO, "--user", "U024BE7LH", "--group", "contractors", "password")[1]

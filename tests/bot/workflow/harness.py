@@ -182,7 +182,7 @@ class Harness:
         """Return the messages in the approvals channel."""
         return self.slack.messages(self.channels["approvals"])
 
-    def told(self, who: str) -> list[str]:
+    def texts_to(self, who: str) -> list[str]:
         """Return the texts of a person's direct messages, oldest first."""
         return [message.text for message in self.people[who].sees().direct]
 

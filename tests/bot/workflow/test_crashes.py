@@ -171,7 +171,7 @@ def test_tries_have_an_end(harness: Harness) -> None:
     assert unready.tries == execute.MAX_ATTEMPTS
     assert harness.now(request).result == Reason("request.gave_up")
     assert all(before < after for before, after in pairwise(pauses[:8]))
-    assert "after many attempts" in harness.told("alice")[-1]
+    assert "after many attempts" in harness.texts_to("alice")[-1]
 
 
 def test_a_mistake_in_the_executor_has_an_end_as_well(harness: Harness) -> None:
@@ -198,7 +198,7 @@ def test_a_busy_mailbox_is_looked_at_again_soon(harness: Harness) -> None:
     waiting = harness.now(request)
     assert (waiting.state, waiting.attempts) == (State.APPROVED, 0)
     assert waiting.due_at == now + execute.BUSY_DELAY
-    assert len(harness.told("alice")) == 1
+    assert len(harness.texts_to("alice")) == 1
     harness.deps.database.write(lambda c: requests.unlock_mailbox(c, ALICE, holder="another"))
     harness.pass_time(seconds=1)
     assert harness.now(request).state is State.DONE

@@ -128,6 +128,6 @@ def test_every_open_request_of_a_migrated_database_completes(harness: Harness) -
         **dict.fromkeys(("waiting", "erin", "dora"), State.EXPIRED),
     }
     ended = [one.id for one in before.values() if not one.is_open]
-    told = "".join(harness.told("alice"))
-    assert not any(one in told for one in ended)
+    texts = "".join(harness.texts_to("alice"))
+    assert not any(one in texts for one in ended)
     harness.deps.database.read(audit.verify)

@@ -67,7 +67,7 @@ def test_one_s_own_password_is_made_at_once(harness: Harness, service: RunningSe
         "request.executing",
         "request.done",
     ]
-    (notice,) = harness.told("alice")
+    (notice,) = harness.texts_to("alice")
     assert "The password of your mailbox" in notice
     assert len(harness.slack.messages(harness.channels["audit"])) == 1
 
@@ -94,8 +94,8 @@ def test_the_owner_makes_what_was_approved_for_another(harness: Harness) -> None
     """Only the mailbox's owner can create a password that someone else requested."""
     request = _approved(harness)
     assert request.quorum[0].approvals == 2
-    assert "when you are ready to copy it" in harness.told("erin")[-1]
-    assert not any("when you are ready to copy it" in told for told in harness.told("alice"))
+    assert "when you are ready to copy it" in harness.texts_to("erin")[-1]
+    assert not any("when you are ready to copy it" in text for text in harness.texts_to("alice"))
     erin, team = harness.people["erin"].id, harness.deps.workspace.team
     assert harness.passwords.authorize(erin, team, request_id=request.id) == ERIN
     with pytest.raises(NeedsApproval, match=r"password\.needs_approval"):
@@ -108,8 +108,8 @@ def test_the_owner_makes_what_was_approved_for_another(harness: Harness) -> None
     assert _create_and_show(harness, "erin", ERIN, request)
     harness.work()
     assert harness.now(request).state is State.DONE
-    assert "The password of your mailbox" in harness.told("erin")[-1]
-    assert "Done" in harness.told("alice")[-1]
+    assert "The password of your mailbox" in harness.texts_to("erin")[-1]
+    assert "Done" in harness.texts_to("alice")[-1]
     with pytest.raises(UserError, match=r"password\.not_offered"):
         _create_and_show(harness, "erin", ERIN, request)
 
@@ -195,10 +195,10 @@ def test_a_password_that_was_not_shown_can_be_made_again(
     assert harness.now(request).state is State.APPROVED
     assert "request.done" not in harness.events(request)
     assert harness.slack.messages(harness.channels["audit"]) == []
-    offers = [told for told in harness.told("erin") if "when you are ready to copy it" in told]
+    offers = [text for text in harness.texts_to("erin") if "when you are ready to copy it" in text]
     assert ["previous one" in offer for offer in offers] == [False, True]
     assert harness.queries.status(harness.people["alice"].id)[0].state is State.FAILED
-    assert "previous one" in harness.told("alice")[-1]
+    assert "previous one" in harness.texts_to("alice")[-1]
     assert _create_and_show(harness, "erin", ERIN, request)
     harness.work()
     assert harness.now(request).state is State.DONE

@@ -51,9 +51,9 @@ def test_an_alias_is_asked_for_approved_and_added(harness: Harness) -> None:
     assert details["vote.counted"]["groups"] == ["admins"]
     (card,) = harness.cards()
     assert "Done" in card.text
-    waiting, told = harness.told("alice")
+    waiting, final = harness.texts_to("alice")
     assert "Waiting for 1 approval" in waiting
-    assert "Done" in told
+    assert "Done" in final
     (entry,) = harness.deps.database.read(ledger.entries)
     assert (entry.request_id, entry.change.mailbox) == (done.id, ALICE)
     (line,) = harness.slack.messages(harness.channels["audit"])
@@ -97,7 +97,7 @@ def test_a_denied_request_ends(harness: Harness) -> None:
     harness.work()
     assert harness.now(request).state is State.DENIED
     assert NEW not in harness.addresses()
-    assert "Not now." in harness.told("alice")[-1]
+    assert "Not now." in harness.texts_to("alice")[-1]
     assert harness.details(request)["request.denied"]["reason"] == "Not now."
 
 
@@ -145,7 +145,7 @@ def test_approvers_are_reminded_once_and_then_the_request_expires(harness: Harne
     harness.pass_time(hours=10)
     assert harness.now(request).state is State.EXPIRED
     assert "Expired" in harness.cards()[0].text
-    assert "Expired" in harness.told("alice")[-1]
+    assert "Expired" in harness.texts_to("alice")[-1]
     assert harness.now(request).due_at is None
 
 
@@ -160,7 +160,7 @@ def test_an_alias_with_an_end_is_removed_by_the_bot(harness: Harness) -> None:
     assert NEW not in harness.addresses()
     removal = harness.queries.status(harness.people["alice"].id)[0]
     assert (removal.origin, removal.state) == ("expiry", State.DONE)
-    assert "last day has passed" in harness.told("alice")[-1]
+    assert "last day has passed" in harness.texts_to("alice")[-1]
     assert harness.now(done).due_at is None
 
 
@@ -172,7 +172,9 @@ def test_an_end_is_announced_once_and_can_be_extended(harness: Harness) -> None:
     first = harness.approve(harness.ask(change=change), "bob", "dora")
     harness.pass_time(days=8)
     harness.pass_time(hours=1)
-    notices = [first.id in told and "30 more days" in told for told in harness.told("alice")[-2:]]
+    notices = [
+        first.id in text and "30 more days" in text for text in harness.texts_to("alice")[-2:]
+    ]
     assert notices == [False, True]
     other = Change(Action.FORWARD_ADD, TEAM, destinations=("carol@example.com",))
     harness.approve(harness.ask("bob", other), "carol", "dora")
@@ -287,7 +289,7 @@ def test_what_can_not_or_need_not_be_is_refused_without_a_card(
     assert request.state is State.REFUSED
     assert request.result is not None
     assert request.result.code == code
-    assert reason_text(request.result) in harness.told("alice")[-1]
+    assert reason_text(request.result) in harness.texts_to("alice")[-1]
     assert harness.cards() == []
 
 

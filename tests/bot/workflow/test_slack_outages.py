@@ -69,7 +69,7 @@ def test_without_a_channel_for_cards_the_request_ends(
     harness.set_policy(channels={"approvals": "C99999999"})
     request = harness.ask()
     assert request.state is State.REFUSED
-    assert "can't be posted" in harness.told("alice")[-1]
+    assert "can't be posted" in harness.texts_to("alice")[-1]
     assert request.due_at is None
     assert _errors(harness, "card") == 1
     assert "Invite the bot to the channel C99999999" in caplog.text
@@ -140,7 +140,7 @@ def test_a_request_that_nobody_could_look_at_in_time_fails(harness: Harness) -> 
         harness.clock.advance(days=1)
     harness.work()
     assert harness.now(request).state is State.FAILED
-    assert "in time" in harness.told("alice")[-1]
+    assert "in time" in harness.texts_to("alice")[-1]
 
 
 def test_a_refused_vote_is_told_before_it_is_written_off(harness: Harness) -> None:
@@ -149,9 +149,9 @@ def test_a_refused_vote_is_told_before_it_is_written_off(harness: Harness) -> No
     harness.vote("erin", request)
     harness.slack.faults.fail("conversations.open", times=1)
     harness.work()
-    assert harness.told("erin") == []
+    assert harness.texts_to("erin") == []
     harness.pass_time(minutes=1)
-    assert "Only members" in harness.told("erin")[-1]
+    assert "Only members" in harness.texts_to("erin")[-1]
 
 
 def test_a_lost_answer_makes_a_second_card_and_the_first_one_is_dead(harness: Harness) -> None:
@@ -174,12 +174,12 @@ def test_a_lost_answer_makes_a_second_card_and_the_first_one_is_dead(harness: Ha
 def slow(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> Worker:
     """Provide a worker whose first direct message takes two days."""
     slack_api = copy.copy(harness.deps.slack_api)
-    tell = slack_api.send_direct_message
+    send = slack_api.send_direct_message
 
     def dawdle(user: str, message: Message) -> MessageRef:
         harness.clock.advance(days=2)
-        monkeypatch.setattr(slack_api, "send_direct_message", tell)
-        return tell(user, message)
+        monkeypatch.setattr(slack_api, "send_direct_message", send)
+        return send(user, message)
 
     monkeypatch.setattr(slack_api, "send_direct_message", dawdle)
     return Worker(harness.with_(slack_api=slack_api))

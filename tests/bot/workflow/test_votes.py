@@ -46,7 +46,7 @@ def test_nobody_approves_it_from_their_second_account(harness: Harness) -> None:
     request = harness.ask("bob")
     harness.approve(request, "carol")
     assert "vote.own_request" in _refused(harness, request)
-    assert "someone else" in harness.told("carol")[-1]
+    assert "someone else" in harness.texts_to("carol")[-1]
 
 
 def test_one_person_is_not_two_approvers(harness: Harness) -> None:
@@ -115,7 +115,7 @@ def test_only_members_of_the_groups_have_a_vote(harness: Harness) -> None:
     """Only members of the approving groups can vote. The refusal names these groups."""
     request = harness.ask()
     harness.approve(request, "erin")
-    assert "Only members of `admins`" in harness.told("erin")[-1]
+    assert "Only members of `admins`" in harness.texts_to("erin")[-1]
     harness.vote("erin", request, approves=False)
     harness.work()
     assert len(_refused(harness, request)) == 1
@@ -142,7 +142,7 @@ def test_a_vote_after_the_end_does_not_count(harness: Harness) -> None:
     assert harness.now(late).state is State.EXPIRED
     assert harness.now(early).state is State.DONE
     assert [one.state for one in harness.votes(late)] == [VoteState.REFUSED]
-    assert "had expired" in harness.told("bob")[0]
+    assert "had expired" in harness.texts_to("bob")[0]
 
 
 def test_an_ended_request_takes_no_votes(harness: Harness) -> None:
@@ -156,7 +156,7 @@ def test_an_ended_request_takes_no_votes(harness: Harness) -> None:
     harness.work()
     assert [vote.state for vote in harness.votes(request)] == [VoteState.REFUSED]
     assert "vote.refused" in harness.events(request)
-    assert "was cancelled" in harness.told("bob")[-1]
+    assert "was cancelled" in harness.texts_to("bob")[-1]
 
 
 @pytest.mark.parametrize(

@@ -77,9 +77,9 @@ class AwxProject:
         """Run the playbook with the given variables and environment variables."""
         (self.folder / "variables.json").write_text(json.dumps(variables), "utf-8")
         command = [sys.executable, "-m", "ansible", "playbook", "postroom.email.awx"]
-        told = ["-e", f"@{self.folder / 'variables.json'}"]
+        extra = ["-e", f"@{self.folder / 'variables.json'}"]
         settings = environment(self.folder, **{**self.connection, **others})
-        done = run([*command, *told, *options], settings, self.folder)
+        done = run([*command, *extra, *options], settings, self.folder)
         self.outputs.append(done.output)
         return done
 

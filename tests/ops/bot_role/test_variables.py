@@ -242,10 +242,10 @@ def test_systemd_takes_the_unit(tmp_path: Path) -> None:
     file = tmp_path / "other-bot.service"
     file.write_text(unit.replace("/opt/other-bot/bin/postroom-bot", sys.executable), "utf-8")
     for command in (["verify"], ["security", "--offline=yes", "--threshold=20"]):
-        told = subprocess.run(
+        done = subprocess.run(
             ["systemd-analyze", *command, str(file)], capture_output=True, text=True, check=False
         )
-        assert (told.returncode, told.stderr) == (0, ""), told.stdout
+        assert (done.returncode, done.stderr) == (0, ""), done.stdout
 
 
 def test_a_unit_is_told_what_systemd_takes(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ LEAK = """
   gather_facts: false
   tasks:
     - debug: {msg: "{{ lookup('ansible.builtin.env', 'POSTROOM_API_TOKEN') }}"}
-    - debug: {msg: Only the event tells of the item.}
+    - debug: {msg: Only the event names the item.}
       loop: "{{ lookup('ansible.builtin.file', mail_passwords_file) | from_yaml | dict2items }}"
       loop_control: {label: "{{ item.key }}"}
 """

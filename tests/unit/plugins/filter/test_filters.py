@@ -105,7 +105,7 @@ def test_record_sets_are_merged_and_withdrawn(warned: list[str]) -> None:
 
 def verified(*statuses: str, **more: Any) -> list[dict[str, Any]]:
     """Return the service's records as the module returns them after verification."""
-    looked = {"detail": "ns1 told nothing (no answer).", "servers": [], **more}
+    looked = {"detail": "ns1 sent nothing (no answer).", "servers": [], **more}
     records = zip(neutral(), statuses, strict=True)
     return [record | looked | {"status": status} for record, status in records]
 
@@ -116,7 +116,7 @@ def test_what_nobody_told_is_not_overwritten(state: str) -> None:
     with pytest.raises(AnsibleFilterError) as caught:
         FILTERS["record_sets"](verified("match", "unknown", "missing"), [], state)
     assert str(caught.value).startswith(
-        "example.com TXT: the current records are not known. ns1 told"
+        "example.com TXT: the current records are not known. ns1 sent"
     )
 
 

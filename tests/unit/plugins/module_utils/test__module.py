@@ -106,7 +106,7 @@ def test_a_secret_in_the_wrong_place_shows_nowhere(options: dict[str, Any]) -> N
     ]
 
     def repeating(client: Client, params: Params, check_mode: bool) -> Outcome:
-        return Outcome(values={"told": str(params["things"])}, warnings=["mind first-stray"])
+        return Outcome(values={"shown": str(params["things"])}, warnings=["mind first-stray"])
 
     spec = {"things": {"type": "list", "elements": "raw"}, "number": {"type": "int"}}
     arguments = {**OPTIONS, "things": given, **options}
@@ -128,12 +128,12 @@ def test_no_secret_is_shown() -> None:
             warnings.deprecate(
                 f"forget {secrets[9]}", version="9.0.0", collection_name="postroom.email"
             )
-        return Outcome(values={"told": f"it is {secrets[7]}"}, warnings=[f"mind {TOKEN}"])
+        return Outcome(values={"shown": f"it is {secrets[7]}"}, warnings=[f"mind {TOKEN}"])
 
     arguments = {**OPTIONS, "things": {"passwords": secrets}}
     spec = {"things": {"type": "dict"}}
     result = run_module(lambda: _module.run_module(repeating, spec), arguments)
-    assert result["told"] == "it is ********"
+    assert result["shown"] == "it is ********"
     assert "mind ********" in str(result["warnings"])
     assert [one for one in [*secrets, TOKEN] if one in str(result)] == []
 

@@ -297,8 +297,8 @@ def test_a_failed_confirmation_leaves_edits_unknown(serve: Serve, connect: Conne
     server = serve(refusing)
     results = run(connect(server, retries=0), planned, concurrency=1)
     assert names_of(planned, results) == {"alice": FAILED, "new": CHANGED}
-    (told,) = [r for r in results if r.outcome == FAILED and r.wrote]
-    assert told.reason.startswith("It was written")
+    (failure,) = [r for r in results if r.outcome == FAILED and r.wrote]
+    assert failure.reason.startswith("It was written")
 
 
 def test_an_interrupt_starts_nothing_more(serve: Serve, connect: Connect) -> None:

@@ -378,7 +378,7 @@ def test_an_unusable_password_is_refused(password: str) -> None:
 def test_one_missing_domain_is_one_warning(serve: Serve, connect: Connect) -> None:
     """In check mode, all tasks with the same missing domain cause the same warning."""
     server = serve(InMemoryService(None))
-    told = {
+    warnings = {
         warning
         for task in (
             box(passwords=PASSWORDS),
@@ -388,7 +388,7 @@ def test_one_missing_domain_is_one_warning(serve: Serve, connect: Connect) -> No
         )
         for warning in converge(connect(server), task, dry_run=True).warnings
     }
-    assert len(told) == 1
+    assert len(warnings) == 1
 
 
 def test_another_run_creates_the_same_mailbox(serve: Serve, connect: Connect) -> None:

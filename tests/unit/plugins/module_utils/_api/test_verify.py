@@ -97,7 +97,7 @@ def fixed(*records: str) -> str:
     return f"At example.com, {', and '.join(words)}"
 
 
-ASTRAY = response(alias="key.example.net", detail="no resolver tells what is there")
+ASTRAY = response(alias="key.example.net", detail="no resolver knows the target")
 SERVICE = "10 mail.example.net."
 RIVAL, BACKUP = Mx(10, "mx.example.org"), Mx(20, "b.example.org")
 
@@ -371,8 +371,8 @@ def test_hostile_values_are_printable(wanted: WantedRecord, kind: Kind) -> None:
         Mx(0, ""),
         *map(txt, ["v=spf1 \x00\n~all", 'v=DKIM1; "p=\udc80', "\x1b[2J", ""]),
     )
-    told = Answer(NS1, kind, "", values, 2**31 - 1, RENAMED)
-    verdict = judged(told, wanted=wanted, resolved=(told,))
+    hostile = Answer(NS1, kind, "", values, 2**31 - 1, RENAMED)
+    verdict = judged(hostile, wanted=wanted, resolved=(hostile,))
     assert (verdict.detail + verdict.remedy + "".join(verdict.found)).isprintable()
     assert verdict.remedy
     assert (verdict.status == "unknown") is (kind != "answered")
