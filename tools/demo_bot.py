@@ -183,10 +183,10 @@ class Demo:
         """Show the ledger, which is a definition of the changes that the bot made."""
         self._steps.begin("Export the changes as a definition")
         say("email_tenant merges this file with your own files, so it keeps the alias.")
-        told = self._run("ledger")
-        show(*told.splitlines(), "")
+        ledger = self._run("ledger")
+        show(*ledger.splitlines(), "")
         mailboxes = [{"name": ALICE, "aliases": [SALES]}]
-        expect(json.loads(told)["mailboxes"] == mailboxes, f"The ledger does not list {SALES}.")
+        expect(json.loads(ledger)["mailboxes"] == mailboxes, f"The ledger does not list {SALES}.")
 
     def tamper(self) -> None:
         """Change the audit by hand, and show that verification detects it."""
@@ -267,8 +267,8 @@ class Demo:
         """Run a command of the bot and return its output."""
         say(f"$ postroom-bot {' '.join(arguments)}")
         done = self._bot.command(*arguments)
-        told = f"exit status {done.returncode}, {done.stderr}"
-        expect(done.returncode == status, f"{' '.join(arguments)} ended unexpectedly: {told}")
+        failure = f"{' '.join(arguments)}: exit status {done.returncode}, {done.stderr}"
+        expect(done.returncode == status, failure)
         return done.stdout
 
     def _in_short(self, row: dict[str, Any]) -> str:

@@ -53,12 +53,12 @@ def show(*lines: str) -> None:
     print("", *(f"   {line}".rstrip() for line in lines), sep="\n", flush=True)
 
 
-def expect(told: object, sentence: str) -> None:
+def expect(condition: object, sentence: str) -> None:
     """Check that a value is truthy.
 
     :raises DemoError: if the value is falsy; ``sentence`` is the message
     """
-    if not told:
+    if not condition:
         raise DemoError(sentence)
 
 

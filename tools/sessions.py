@@ -166,8 +166,8 @@ def import_to_galaxy(session: nox.Session, tarball: Path) -> None:
     """Check a collection with Galaxy's importer. Its warnings also fail the session."""
     with session.chdir(tarball.parent):
         command = ("python", "-m", "galaxy_importer.main", tarball.name)
-        told = str(session.run(*command, silent=True, env=ANSIBLE | {"HOME": str(HOME)}))
-    complaints = [line for line in told.splitlines() if line.startswith(("ERROR", "WARNING"))]
+        output = str(session.run(*command, silent=True, env=ANSIBLE | {"HOME": str(HOME)}))
+    complaints = [line for line in output.splitlines() if line.startswith(("ERROR", "WARNING"))]
     if unexplained := [line for line in complaints if not _NOT_FOUND.fullmatch(line)]:
         session.error("Galaxy's importer reports: " + "; ".join(unexplained))
 

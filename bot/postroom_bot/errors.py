@@ -112,7 +112,7 @@ class StartError(BotError):
 
 @contextmanager
 def user_error_if_unavailable() -> Iterator[None]:
-    """Convert errors of Slack and the mail service to UserError, for a person who is waiting."""
+    """Convert Unavailable to UserError, because the bot does not retry while a person waits."""
     try:
         yield
     except Unavailable as error:

@@ -11,7 +11,7 @@ version_added: 0.2.0
 description:
   - Returns the given variables in the form that the playbook expects.
   - For an unanswered question, an AWX survey sends an empty string or V(null). The filter then sets
-    the variable to its default, or omits it if it has no default.
+    the variable to its default. Without a default, it omits the variable.
   - Use M(ansible.builtin.validate_argument_spec) to validate the result. This filter only checks
     that options of type C(str) or C(path) are strings.
 author: [Postroom contributors (@postroom)]

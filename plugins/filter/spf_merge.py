@@ -19,8 +19,8 @@ positional: wanted
 options:
   _input:
     description:
-      - The current TXT records at the domain's own name, as a list or a string. Records other than SPF are
-        ignored.
+      - The current TXT records at the domain's own name, as a list or a string. Records other than
+        SPF are ignored.
       - Each record is either plain text without quotes, or strings in double quotes, as in a zone
         file.
     type: list

@@ -50,7 +50,8 @@ class DnsTask:
         seconds: int = params["wait_timeout"]
         if not 0 <= seconds <= _MAX_WAIT:
             raise InvalidInput(
-                f"wait_timeout: {seconds} is out of range. Set seconds from 0 to {_MAX_WAIT}."
+                f"wait_timeout: {seconds} is out of range. "
+                f"Set a number of seconds from 0 to {_MAX_WAIT}."
             )
         self._wait_seconds = seconds if params["wait"] else None
         # Records that the task publishes may conflict with existing records, which are kept.

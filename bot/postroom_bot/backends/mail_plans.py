@@ -150,7 +150,7 @@ def _require_free(tenant: TenantState, address: Name, mailbox: Name | None = Non
 
 
 def _untagged(address: Name) -> Name:
-    """Return an address without its ``+tag``: mail to an unknown tagged address arrives there."""
+    """Return an address without its ``+tag``. It receives mail to unknown tagged addresses."""
     local, _, domain = address.key.rpartition("@")
     name, tag, _ = local.partition("+")
     return parse_address(f"{name}@{domain}") if name and tag else address

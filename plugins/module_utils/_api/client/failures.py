@@ -34,8 +34,7 @@ _NOT_THE_API = "This does not look like the mail API (check api_url and any prox
 _REJECTED = "The service refuses to do this."
 _BY_PROXY = (
     "This does not look like the mail API. A proxy or firewall has probably refused the request: "
-    "ask its operator. If there is no proxy or firewall, use an api_token with the required "
-    "permission."
+    "ask its operator. Without a proxy or firewall, use an api_token with the required permission."
 )
 _BY_STATUS: dict[int, tuple[type[errors.ServiceError], str]] = {
     401: (errors.Unauthorized, "Check api_token: it is wrong, expired or revoked."),

@@ -139,7 +139,9 @@ def checked_ttl(ttl: int) -> int:
     """
     if 0 <= ttl < 2**31:
         return ttl
-    raise InvalidInput(f"ttl: {ttl} is out of range. Set seconds from 0 to {2**31 - 1}.")
+    raise InvalidInput(
+        f"ttl: {ttl} is out of range. Set a number of seconds from 0 to {2**31 - 1}."
+    )
 
 
 def _natural(host: str) -> list[tuple[str, int]]:

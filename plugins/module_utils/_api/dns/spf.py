@@ -72,7 +72,7 @@ class Term(NamedTuple):
 
     @property
     def is_modifier(self) -> bool:
-        """Whether the term is a ``name=value`` pair, whose position has no effect."""
+        """Whether the term is a ``name=value`` pair. The position of such terms has no effect."""
         return self.value.startswith("=")
 
     @property

@@ -43,7 +43,8 @@ class Purge:
             raise InvalidInput(f"max_deletions: {self.max_deletions} is negative. Set 0 or more.")
         if self.max_percent is not None and not 0 <= self.max_percent <= 100:
             raise InvalidInput(
-                f"max_delete_percent: {self.max_percent:g} is out of range. Set 0 to 100."
+                f"max_delete_percent: {self.max_percent:g} is out of range. "
+                "Set a number from 0 to 100."
             )
         for option, patterns in (("scope", self.scope), ("ignore", self.ignore)):
             if not all(pattern.strip() for pattern in patterns):
