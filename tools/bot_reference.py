@@ -38,14 +38,14 @@ reference.
 SLASH = f"`{COMMAND}` alone opens a menu. Only the person who types a command sees the response."
 SETTINGS = f"""\
 Each setting is a key of the settings file, and has an environment variable with the prefix
-`{config.PREFIX}`. A secret can also be in a file of its own, named after the variable in lower
-case, in `{config.CONTAINER_SECRETS}` or in the folder that the variable `CREDENTIALS_DIRECTORY`
-names. Environment variables take precedence over these files, which take precedence over the
-settings file. Settings without a default are required; unknown settings are errors. Error messages
-never contain a setting's value."""
+`{config.PREFIX}`. A secret can also be in a file of its own. Name this file after the variable in
+lower case, and put it into `{config.CONTAINER_SECRETS}` or the directory that the environment
+variable `CREDENTIALS_DIRECTORY` names. Environment variables take precedence over these files,
+which take precedence over the settings file. Settings without a default are required; unknown
+settings are errors. Error messages never contain a setting's value."""
 COMMANDS = f"""\
-`--config FILE` names the settings file, before or after the command. The default is the environment
-variable `{config.CONFIG_VARIABLE}`."""
+`--config FILE` names the settings file, before or after the command. Without it, the
+program reads the file that the environment variable `{config.CONFIG_VARIABLE}` names."""
 METRICS = """\
 `/metrics` has these metrics for Prometheus. No label identifies a person or an address."""
 AUDIT = """\

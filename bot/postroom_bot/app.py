@@ -18,7 +18,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 from zoneinfo import ZoneInfo
 
 from pydantic import SecretStr
@@ -27,31 +27,28 @@ from postroom_bot.backends.awx_client import AwxClient
 from postroom_bot.backends.awx_executor import AwxExecutor
 from postroom_bot.backends.executor import Executor
 from postroom_bot.backends.mail_api import MailApi, create_mail_api
-from postroom_bot.backends.mail_executor import MailExecutor
-from postroom_bot.backends.slack_api import SlackApi, create_slack_api, fetch_workspace
+from postroom_bot.backends.slack_api import SlackApi, fetch_workspace
 from postroom_bot.config import Settings
 from postroom_bot.domain import Action
 from postroom_bot.errors import SlackRejected, SlackUnavailable, StartError
 from postroom_bot.ops.metrics import Metrics
-from postroom_bot.ops.startup_checks import StartupChecks, problems
+from postroom_bot.ops.online_checks import log_problems
 from postroom_bot.ops.web_server import Health, HealthApp, WebServer
 from postroom_bot.policy.loader import PolicyReloader
-from postroom_bot.slack import bolt_app
-from postroom_bot.slack.handlers import HandlerServices
+from postroom_bot.slack.bolt_app import create_app
 from postroom_bot.slack.transports import THREADS, Transport, create_transport
 from postroom_bot.store.tables import SCHEMA
 from postroom_bot.workflow.dependencies import Dependencies
-from postroom_bot.workflow.passwords import Passwords
 from postroom_bot.workflow.people import People
-from postroom_bot.workflow.queries import Queries
-from postroom_bot.workflow.request_service import RequestService
 from postroom_bot.workflow.worker import Worker
 from postroom_common.database import Database, DatabaseError
 
-#: How many seconds the worker has to finish its current steps: longer than one call to the mail API
-#: can take.
+#: How many seconds the worker has to finish its current steps: longer than the default timeout of a
+#: call to the mail API.
 STOP_TIMEOUT = 45.0
 _ADMIN_THREADS = 2
+#: How many seconds to wait for the online checks to end.
+_JOIN_TIMEOUT = 1.0
 _SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 
 log = logging.getLogger(__name__)
@@ -73,7 +70,9 @@ def run(settings: Settings, ready_file: Path | None = None) -> None:
             policies = PolicyReloader(settings.policy_file)
             deps = _dependencies(settings, policies, closing)
             worker = Worker(deps, settings.workers)
-            transport = _transport(settings, deps, closing)
+            thread_pool = ThreadPoolExecutor(THREADS, thread_name_prefix="handler")
+            closing.callback(thread_pool.shutdown)
+            transport = create_transport(settings, create_app(settings, deps, thread_pool))
             health_checks = {
                 "database": lambda: _database_health(deps.database),
                 # After an invalid change, the bot keeps the previous policy, so it is still ready.
@@ -88,7 +87,6 @@ def run(settings: Settings, ready_file: Path | None = None) -> None:
                 settings.admin_port,
                 threads=_ADMIN_THREADS,
             )
-            checks = StartupChecks(lambda: problems(deps.slack_api, deps.mail, deps.policy()))
             closing.callback(admin.stop)
             addresses = {"admin": admin.start()}
             closing.callback(_stop_worker, worker)
@@ -97,8 +95,12 @@ def run(settings: Settings, ready_file: Path | None = None) -> None:
             addresses["slack"] = transport.start()
             closing.callback(transport.stop)
             log.info("ready; health and metrics at %s", addresses["admin"])
-            closing.callback(checks.stop)
+            checks_ended = Event()
+            given = (deps.slack_api, deps.mail, deps.policy(), checks_ended)
+            checks = Thread(target=log_problems, args=given, name="online-checks", daemon=True)
             checks.start()
+            closing.callback(checks.join, _JOIN_TIMEOUT)
+            closing.callback(checks_ended.set)
             closing.callback(log.info, "stopping")
             if ready_file:
                 closing.enter_context(_announced(ready_file, addresses))
@@ -108,9 +110,9 @@ def run(settings: Settings, ready_file: Path | None = None) -> None:
 
 
 def _dependencies(settings: Settings, policies: PolicyReloader, closing: ExitStack) -> Dependencies:
-    """Create the workflow's dependencies. This calls Slack to identify the bot."""
+    """Create the workflow's dependencies. Ask Slack for the bot's workspace and app."""
     database = _open_database(settings, closing)
-    slack_api = create_slack_api(settings)
+    slack_api = SlackApi(settings.slack_bot_token.get_secret_value(), settings.slack_api_url)
     mail = create_mail_api(settings, closing)
     clock = partial(datetime.now, UTC)
     stopping = Event()
@@ -134,23 +136,10 @@ def _dependencies(settings: Settings, policies: PolicyReloader, closing: ExitSta
     )
 
 
-def _transport(settings: Settings, deps: Dependencies, closing: ExitStack) -> Transport:
-    """Create the Bolt app with its handlers, and return its transport."""
-    request_service = RequestService(
-        deps.database, deps.clock, deps.workspace, deps.wake.set, deps.zone
-    )
-    services = HandlerServices(
-        deps, request_service, Passwords(deps), Queries(deps), settings.mail_host
-    )
-    thread_pool = ThreadPoolExecutor(THREADS, thread_name_prefix="handler")
-    closing.callback(thread_pool.shutdown)
-    return create_transport(settings, bolt_app.create_app(settings, services, thread_pool))
-
-
 def _create_executor(settings: Settings, mail: MailApi, wait: Callable[[float], bool]) -> Executor:
     """Return the executor that the settings select, for the mail API or for AWX."""
     if settings.executor == "mail":
-        return MailExecutor(mail)
+        return mail
     user, password = settings.awx_username or "", settings.awx_password or SecretStr("")
     try:
         client = AwxClient(
@@ -174,7 +163,7 @@ def _create_executor(settings: Settings, mail: MailApi, wait: Callable[[float], 
 def _open_database(settings: Settings, closing: ExitStack) -> Database:
     """Open the database, and migrate it if automatic migration is enabled.
 
-    A lock file next to an SQLite database prevents other processes from using it.
+    For an SQLite database, a lock file ensures that only one bot uses the database.
     """
     database = Database(settings.database)
     closing.callback(database.close)
@@ -241,7 +230,10 @@ def _slack_health(slack_api: SlackApi, transport: Transport) -> Health:
 
 def _stop_worker(worker: Worker) -> None:
     if not worker.stop(STOP_TIMEOUT):
-        log.warning("a request was not finished in time; another process will continue it")
+        log.warning(
+            "a request was not finished in time; another bot that uses the database will continue "
+            "it, or this bot after its next start"
+        )
 
 
 @contextmanager

@@ -10,7 +10,6 @@ import importlib.metadata
 import json
 import logging
 import os
-import secrets
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -24,11 +23,11 @@ import click
 from postroom_bot import app, config
 from postroom_bot.addresses import address, domain
 from postroom_bot.backends.mail_api import create_mail_api
-from postroom_bot.backends.slack_api import check_socket, create_slack_api, fetch_workspace
+from postroom_bot.backends.slack_api import SlackApi, check_socket, fetch_workspace
 from postroom_bot.config import Settings, SettingsError
-from postroom_bot.domain import Action, Change, State, Workspace
+from postroom_bot.domain import Action, Change
 from postroom_bot.errors import Rejected, StartError, Unavailable
-from postroom_bot.ops import logs, startup_checks
+from postroom_bot.ops import logs, online_checks
 from postroom_bot.policy.explanation import explain, facts_of, person_of
 from postroom_bot.policy.loader import PolicyError, load
 from postroom_bot.policy.model import Policy
@@ -37,7 +36,7 @@ from postroom_bot.store import audit, ledger, requests
 from postroom_bot.store.tables import SCHEMA, migrate
 from postroom_bot.ui import parser
 from postroom_bot.ui.reason_texts import plain_reason_text
-from postroom_bot.workflow.request_service import RequestService
+from postroom_bot.workflow.request_service import cancel_as_operator
 from postroom_common.database import Connection, Database, DatabaseError
 from postroom_common.logs import log_crashes
 
@@ -67,8 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (SettingsError, PolicyError) as error:
         problems: Sequence[str] = error.sentences
     except (Unavailable, Rejected) as error:
-        reason = error.reason_without_retry if isinstance(error, Unavailable) else error.reason
-        problems = [plain_reason_text(reason)]
+        problems = [plain_reason_text(error.reason_without_retry)]
     except _FAILURES as error:
         problems = [str(error)]
     except KeyboardInterrupt:
@@ -176,11 +174,11 @@ def _problems_online(given: Settings, policy: Policy) -> list[str]:
     """Return the problems that only the mail service and Slack can report."""
     # The problems are printed, so log messages about them would be redundant.
     logs.configure(style="text", level="critical", secrets=given.secrets())
-    slack_api = create_slack_api(given)
+    slack_api = SlackApi(given.slack_bot_token.get_secret_value(), given.slack_api_url)
     fetch_workspace(slack_api, given)
     check_socket(slack_api, given)
     with contextlib.ExitStack() as end:
-        found = list(startup_checks.problems(slack_api, create_mail_api(given, end), policy))
+        found = list(online_checks.problems(slack_api, create_mail_api(given, end), policy))
     # Checking the channels would require an OAuth scope that the bot does not request.
     channels: dict[str, str | None] = {"channels.approvals": policy.channels.approvals}
     channels |= {f"groups.{name}.channel": group.channel for name, group in policy.groups.items()}
@@ -215,7 +213,8 @@ def _problems_online(given: Settings, policy: Policy) -> list[str]:
     "domains",
     metavar="DOMAIN",
     multiple=True,
-    help="a domain of the tenant (repeatable; default: the domains of all known mailboxes)",
+    help="a domain of the tenant (repeatable; default: the domains of identity.slack_email, of "
+    "pinned mailboxes and of the requester's mailbox)",
 )
 @click.argument("words", metavar="WORD...", nargs=-1, required=True)
 def _explain(
@@ -229,8 +228,8 @@ def _explain(
 ) -> None:
     """Explain the policy's decision on a request, rule by rule.
 
-    Type the command as you would in Slack, for example: alias add a@example.com. No service is
-    contacted.
+    Type the request as you would after /email in Slack, for example: alias add a@example.com. This
+    command contacts no service.
     """
     rules = load(policy or config.load(file).policy_file)
     person = person_of(rules, user, address(mailbox) if mailbox else None, group)
@@ -264,10 +263,10 @@ def _ledger(file: Path | None) -> None:
     """Print the changes made through Slack as a definition for email_tenant."""
     given = config.load(file)
     with _opened_database(given) as database:
-        changes = [entry.change for entry in database.read(ledger.entries)]
+        entries = database.read(ledger.entries)
     with contextlib.ExitStack() as end:
         there = create_mail_api(given, end).mailboxes()
-    found = ledger.definition(changes, there, ZoneInfo(given.time_zone))
+    found = ledger.definition(entries, there, ZoneInfo(given.time_zone))
     click.echo(json.dumps(found, indent=2, ensure_ascii=False))
 
 
@@ -293,17 +292,13 @@ def _cancel(file: Path | None, request: str) -> int:
         # In a container, the user may have an id but no name.
         operator = f"operator:{os.getuid()}"
     with _opened_database(config.load(file)) as database:
-        if (found := database.read(lambda c: requests.get(c, request))) is None:
-            click.echo(f"postroom-bot: request {request} does not exist", err=True)
-            return 1
-        request_service = RequestService(database, lambda: datetime.now(UTC), Workspace(""))
-        key = f"{operator}:{secrets.token_hex(8)}"
-        click.echo(
-            plain_reason_text(request_service.cancel(key, found.id, operator, operator=True))
-        )
-        # A running bot then updates the card and notifies the requester.
-        after = database.read(lambda c: requests.get(c, found.id))
-    return 0 if after is not None and after.state is State.CANCELLED else 1
+        # A running bot notices the cancellation, updates the card and notifies the requester.
+        answer = cancel_as_operator(database, partial(datetime.now, UTC), request, operator)
+    if answer.code == "request.unknown":
+        click.echo(f"postroom-bot: request {request} does not exist", err=True)
+        return 1
+    click.echo(plain_reason_text(answer))
+    return 0 if answer.code == "request.cancelled" else 1
 
 
 @cli.group("audit")
@@ -365,8 +360,7 @@ def _audit_show(file: Path | None, after: int, request: str | None) -> int:
 @click.option("--url", metavar="URL", help="the https:// URL for HTTP mode (omit in Socket Mode)")
 def _manifest(file: Path | None, url: str | None) -> None:  # noqa: ARG001 - for all commands
     """Print the Slack app's manifest."""
-    app_manifest = manifest(socket_mode=url is None, url=url)
-    click.echo(json.dumps(app_manifest, indent=2, ensure_ascii=False))
+    click.echo(json.dumps(manifest(url), indent=2, ensure_ascii=False))
 
 
 @contextlib.contextmanager

@@ -232,7 +232,7 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Return the sources in order of precedence. `load` reads the settings file itself."""
-        existing = [folder for folder in _secret_folders() if folder.is_dir()]
+        existing = [directory for directory in _secret_directories() if directory.is_dir()]
         secret_files = SecretsSettingsSource(settings_cls, secrets_dir=existing or None)
         return env_settings, secret_files, init_settings
 
@@ -305,8 +305,8 @@ def _read(file: Path) -> dict[str, Any]:
         raise SettingsError([f"{text} {remedy}"]) from None
 
 
-def _secret_folders() -> list[Path]:
-    """Return the folders to search for secret files, whether or not they exist."""
+def _secret_directories() -> list[Path]:
+    """Return the directories to search for secret files, whether or not they exist."""
     credentials = os.environ.get("CREDENTIALS_DIRECTORY")
     return [CONTAINER_SECRETS, *([Path(credentials)] if credentials else [])]
 
@@ -314,8 +314,8 @@ def _secret_folders() -> list[Path]:
 def _unknown(keys: list[str]) -> list[str]:
     """Return an error for each key, variable or secret file that doesn't match a setting."""
     known = {variable(name) for name in Settings.model_fields}
-    folders = (folder for folder in _secret_folders() if folder.is_dir())
-    files = sorted(file for folder in folders for file in folder.iterdir())
+    directories = (directory for directory in _secret_directories() if directory.is_dir())
+    files = sorted(file for directory in directories for file in directory.iterdir())
     variables = sorted(name for name in os.environ if name.upper().startswith(PREFIX))
     names = [name for name in variables if name not in {*known, CONFIG_VARIABLE}]
     names += [name for name in keys if name not in Settings.model_fields]
@@ -341,8 +341,8 @@ def _sentences(error: ValidationError, *, is_alone: bool) -> list[str]:
         found.append(f"No settings file was given. Use --config or {CONFIG_VARIABLE}.")
     if any(is_secret(Settings.model_fields[name].annotation) for name in missing):
         places = " and ".join(
-            str(folder) if folder.is_dir() else f"{folder} (which does not exist)"
-            for folder in _secret_folders()
+            str(directory) if directory.is_dir() else f"{directory} (which does not exist)"
+            for directory in _secret_directories()
         )
         found.append(f"Searched for secret files in {places}.")
     return found

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The bot's data: changes, requests, votes, people and decisions.
+"""The bot's data: interactions, changes, requests, votes, people and decisions.
 
 Addresses are normalized lookup keys: in lower case, with the domain in its A-label form. Times are
 timezone-aware and in UTC. No object contains a password.
@@ -169,23 +169,38 @@ class MessageRef(NamedTuple):
     ts: str
 
 
-class ButtonPress(NamedTuple):
-    """A press of Approve or Deny on a request's card.
+class ViewRef(NamedTuple):
+    """A reference to an open modal.
 
-    :param key: the idempotency key, which is the same if Slack delivers the press again
+    :param hash: Slack's hash of the view, so that an update fails if the view has changed; "" to
+        update the modal in any case
+    """
+
+    view_id: str
+    hash: str
+
+
+class Interaction(NamedTuple):
+    """A command, a pressed button, a shortcut or a submitted view.
+
+    :param team: the id of the person's workspace, which can differ from the bot's
+    :param key: the idempotency key, which is the same if Slack delivers the interaction again
+    :param trigger: the trigger id, which is valid for 3 seconds; "" for a submitted view
+    :param request_id: the request id in the button's value, or ""
+    :param modal: the submitted modal, or the modal that contains the button
     :param card: the message that contains the button
     :param app: the id of the app that posted the message; "" if the payload names two different
         apps
     """
 
-    key: str
-    request_id: str
     user: str
     team: str
-    approves: bool
-    card: MessageRef
-    app: str
-    justification: str = ""
+    key: str
+    trigger: str
+    request_id: str = ""
+    modal: ViewRef | None = None
+    card: MessageRef = MessageRef("", "")
+    app: str = ""
 
 
 class Quorum(NamedTuple):
@@ -234,7 +249,7 @@ class Workspace:
     app: str = ""
 
     def accepts_team(self, team: str) -> bool:
-        """Return whether a member of this team may also be a member of the workspace.
+        """Return whether a member of the workspace `team` may also be a member of this workspace.
 
         In an organization, people can belong to several workspaces, but an interaction names only
         one of them. The person's account is checked later, before any decision.
@@ -353,8 +368,13 @@ class Request:
         return self.state in OPEN
 
     @property
+    def is_cancellable(self) -> bool:
+        """Whether the request can still be cancelled."""
+        return State.CANCELLED in FOLLOWING.get(self.state, ()) and not self.may_have_changed
+
+    @property
     def may_have_changed(self) -> bool:
-        """Whether executors may have made changes, which they do only after saving notes."""
+        """Whether an executor, which saves notes before its first change, may have begun."""
         return bool(self.notes)
 
     def is_overdue(self, at: datetime) -> bool:

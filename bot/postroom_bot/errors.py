@@ -16,8 +16,6 @@ BotError
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from postroom_bot.domain import Reason
@@ -37,13 +35,21 @@ class ReasonError(BotError):
         self.reason = Reason(reason, params) if isinstance(reason, str) else reason
         super().__init__(str(self.reason))
 
+    @property
+    def reason_without_retry(self) -> Reason:
+        """The reason to show when the person, not the bot, has to retry."""
+        return self.reason
+
 
 class UserError(ReasonError):
     """The bot refuses an action immediately."""
 
 
 class Forbidden(UserError):
-    """The person lacks permission. The audit must record the refusal if no request does."""
+    """The person lacks permission.
+
+    If no request records the refusal, the caller must write it to the audit.
+    """
 
 
 class Rejected(ReasonError):
@@ -108,16 +114,3 @@ class LeaseLost(BotError):
 
 class StartError(BotError):
     """The bot can't start. The message is for the operator."""
-
-
-@contextmanager
-def user_error_if_unavailable() -> Iterator[None]:
-    """Convert Unavailable to UserError, because the bot does not retry while a person waits."""
-    try:
-        yield
-    except Unavailable as error:
-        raise UserError(error.reason_without_retry) from None
-    except Rejected as rejection:
-        raise UserError(rejection.reason) from None
-    except (SlackUnavailable, SlackRejected):
-        raise UserError("slack.unavailable") from None

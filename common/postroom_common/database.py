@@ -135,7 +135,7 @@ def has_password(where: str) -> bool:
 def readable_errors(name: str, *kinds: type[SQLAlchemyError]) -> Iterator[None]:
     """Convert SQLAlchemy errors to DatabaseErrors that omit the statement and its values.
 
-    By default, only errors of the database itself are converted, because all others are bugs.
+    Without `kinds`, convert only errors of the database itself, because all others are bugs.
     """
     try:
         yield
@@ -200,7 +200,7 @@ def _make_private(path: str, *, create: bool) -> None:
             Path(path).chmod(0o600)
     except OSError as error:
         if not create and isinstance(error, FileNotFoundError):
-            message = f"the database file {path} does not exist: check the setting database"
+            message = f"the database file {path} does not exist: check the database setting"
             raise DatabaseError(message) from None
         raise DatabaseError(f"the database file {path} can't be used ({error.strerror})") from None
 

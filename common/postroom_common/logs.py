@@ -36,7 +36,7 @@ def configure(*, program: str, style: str, level: str, redact: Redact = str) -> 
 
     handler = logging.StreamHandler(sys.stderr)
     handler.addFilter(is_own_or_warning)
-    handler.setFormatter((JsonFormatter if style == "json" else TextFormatter)(redact))
+    handler.setFormatter(_Formatter(redact, as_json=style == "json"))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     logging.captureWarnings(capture=True)
 
@@ -52,39 +52,30 @@ def log_crashes(program: str) -> None:
 
 
 class _Formatter(logging.Formatter):
-    def __init__(self, redact: Redact) -> None:
+    """A formatter that writes each record as one line: as JSON, or as text with key=value pairs."""
+
+    def __init__(self, redact: Redact, *, as_json: bool) -> None:
         super().__init__()
         self._redact = redact
+        self._as_json = as_json
 
-    def _fields(self, record: logging.LogRecord) -> dict[str, Any]:
+    def format(self, record: logging.LogRecord) -> str:
+        """Return a record as one line."""
         fields: dict[str, Any] = {"event": record.getMessage(), "logger": record.name}
         fields |= getattr(record, "fields", {})
         if record.exc_info and record.exc_info[1] is not None:
             fields |= failure(record.exc_info[1])
-        return {
+        shown = {
             key: value if isinstance(value, (int, float, type(None))) else self._redact(str(value))
             for key, value in fields.items()
         }
-
-
-class JsonFormatter(_Formatter):
-    """A formatter that writes each record as a JSON object."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Return a record as one line of JSON."""
-        head = {"time": _time(record), "level": record.levelname.lower()}
-        return json.dumps({**head, **self._fields(record)})
-
-
-class TextFormatter(_Formatter):
-    """A formatter that writes each record as a message followed by key=value pairs."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Return a record as one line of text."""
-        fields = self._fields(record)
-        event = " ".join(fields.pop("event").splitlines())
-        pairs = " ".join(f"{key}={value}" for key, value in fields.items())
-        return f"{_time(record)} {record.levelname:7} {event} {pairs}"
+        at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+        at += f".{int(record.msecs):03d}Z"
+        if self._as_json:
+            return json.dumps({"time": at, "level": record.levelname.lower(), **shown})
+        event = " ".join(str(shown.pop("event")).splitlines())
+        pairs = " ".join(f"{key}={value}" for key, value in shown.items())
+        return f"{at} {record.levelname:7} {event} {pairs}"
 
 
 def failure(error: BaseException) -> dict[str, str]:
@@ -92,8 +83,3 @@ def failure(error: BaseException) -> dict[str, str]:
     frames = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
     where = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
     return {"exception": type(error).__name__, "where": " < ".join(reversed(where))}
-
-
-def _time(record: logging.LogRecord) -> str:
-    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
-    return f"{whole}.{int(record.msecs):03d}Z"

@@ -23,7 +23,7 @@ LOCK = 0x706F7374
 class Schema:
     """A program's database schema, as defined by its latest migration.
 
-    :param location: the migrations folder, as a path or in Alembic's form ``package:folder``
+    :param location: the migrations directory, as a path or in Alembic's form ``package:directory``
     :param command: the command that migrates a database, for error messages
     :param table: the table in which Alembic stores the revision
     """

@@ -14,7 +14,7 @@ from ansible_collections.postroom.email.tests.bot.policy.policies import policy_
 from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
 from ansible_collections.postroom.email.tests.support.clock import Clock
 from postroom_bot import domain
-from postroom_bot.backends.slack_api import SlackApi, web_client
+from postroom_bot.backends.slack_api import SlackApi
 from postroom_bot.domain import Person
 from postroom_bot.errors import SlackRejected
 from postroom_bot.policy.model import Policy
@@ -32,7 +32,7 @@ class Scene:
         self.usergroup = slack.usergroup(self.alice)
         self.identity: dict[str, Any] = {"slack_email": {"domains": ["example.com"]}}
         home = domain.Workspace(slack.state.team)
-        slack_api = SlackApi(web_client(slack.bot_token, base_url=slack.base_url))
+        slack_api = SlackApi(slack.bot_token, slack.base_url)
         self.people = People(slack_api, database, clock, self.policy, home)
 
     def policy(self) -> Policy:

@@ -60,7 +60,7 @@ class AwxClient:
         if isinstance(login, SecretStr):
             token = login.get_secret_value()
             if not token.isascii() or not token.isprintable() or not token.strip():
-                raise ValueError("awx_token is empty or contains characters that are not allowed.")
+                raise ValueError("awx_token must be printable ASCII text. Copy the token again.")
             headers["authorization"] = f"Bearer {token}"
         else:
             auth = httpx.BasicAuth(login[0], login[1].get_secret_value())
@@ -68,7 +68,7 @@ class AwxClient:
             trusted = ssl.create_default_context(cafile=ca_path) if verify else False
             base = httpx.URL(f"{url.rstrip('/')}/api/v2/")
         except (OSError, httpx.InvalidURL) as error:
-            raise ValueError(f"AWX can't be reached with these settings ({error}).") from None
+            raise ValueError(f"awx_url or ca_path is invalid ({error}).") from None
         # A new connection for each request: httpx's pool may close a connection that it has just
         # handed to another thread, https://github.com/encode/httpcore/issues/1110.
         self._connect = partial(

@@ -3,10 +3,10 @@
 """The executor that changes aliases and forwarders with AWX jobs.
 
 Passwords are never sent to AWX. AWX does not support idempotency keys for launches and can't search
-jobs by their variables. Therefore, each job gets the request's id as a variable, and a note is
-saved before the launch. After a crash or a lost response, the next attempt searches the template's
-latest jobs for the request's id. If the search misses the job, a second job is launched, but it
-has nothing left to do.
+jobs by their variables. The executor therefore passes the request's id to each job as a variable,
+and saves the template's id before the launch. After a crash or a lost response, the next attempt
+searches the template's latest jobs for the request's id. If it does not find the job, it may launch
+a second one, which has nothing left to do.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from postroom_bot import addresses
 from postroom_bot.backends.awx_client import AwxClient, Job
 from postroom_bot.backends.executor import FREEING, ExecutionContext, Outcome
 from postroom_bot.backends.mail_api import MailApi
-from postroom_bot.backends.mail_executor import preview
 from postroom_bot.domain import Action, Change, Request
 from postroom_bot.errors import Rejected, Unavailable
 
@@ -41,8 +40,8 @@ class AwxExecutor:
 
     :param templates: the ids of the job templates for the collection's playbooks
     :param mail: the client for the mail service, to check the state before and after a job
-    :param patience: how many seconds an attempt watches a job; after that, the next attempt takes
-        over
+    :param patience: how many seconds an attempt waits for a job; the next attempt continues to wait
+        for it
     :param wait: a function that waits for a number of seconds, and returns True if the process is
         stopping
     """
@@ -77,14 +76,14 @@ class AwxExecutor:
             job = self._client.launched(notes["template"], REQUEST_VARIABLE, request.id)
         # An earlier attempt reported the failure, or crashed before it could. Launch another job.
         if job is None or job.status in ("failed", "error"):
-            planned = preview(self._mail, request.change, notes)
+            planned = self._mail.preview(request.change, notes)
             if not planned.changed:
                 return planned
             template = self._templates[request.change.action]
             notes = {"template": template, "job": None, FREEING: list(planned.freed)}
             job = self._launch(request, planned.recorded_change, notes, context)
         self._watch(job, notes, context)
-        done = preview(self._mail, request.change, notes)
+        done = self._mail.preview(request.change, notes)
         if done.changed:
             _log.error("AWX: job %d succeeded without making the change", job.id)
             context.save_notes({})
@@ -106,7 +105,7 @@ class AwxExecutor:
         if ignored:
             # The collection's playbooks do nothing without their variables.
             names = ", ".join(sorted(ignored))
-            _log.error("AWX: the template of job %d ignores %s", job.id, names)
+            _log.error("AWX: the template of job %d ignores the variables %s", job.id, names)
             context.save_notes({})
             with suppress(Unavailable):
                 self._client.cancel(job.id)

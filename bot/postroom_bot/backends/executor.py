@@ -29,7 +29,7 @@ class ExecutionContext(Protocol):
     def save_notes(self, notes: Mapping[str, Any]) -> None:
         """Replace the saved notes. The next attempt receives the notes as `Request.notes`.
 
-        An executor must save notes before its first change: without notes, a postponed request may
+        An executor must save notes before its first change. A postponed request without notes may
         still expire or be cancelled.
 
         :param notes: the notes, as JSON data without secrets
@@ -41,9 +41,9 @@ class Outcome(NamedTuple):
 
     :param changed: whether this attempt, rather than an earlier one, changed anything
     :param result: the new state, as a Reason to show to the requester
-    :param recorded_change: the change to record in the ledger, with its mailbox; for an existing
-        forwarder, it is a FORWARD_ADD with all destinations, and for a removed forwarder, a
-        FORWARD_REMOVE without destinations
+    :param recorded_change: the change to record in the ledger, including its mailbox. If a
+        forwarder remains, this is a FORWARD_ADD with all its destinations. If a forwarder was
+        removed, this is a FORWARD_REMOVE without destinations.
     :param freed: addresses that this request freed and that no longer deliver anywhere
     """
 

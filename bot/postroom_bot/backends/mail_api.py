@@ -1,9 +1,9 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The mail service's API client, used for queries and new passwords.
+"""The client for the mail API, which answers queries, sets passwords and executes changes.
 
-All calls use the Ansible modules' client core, so the bot and the playbooks share its semantics,
-fault tolerance and handling of lost updates.
+All calls use the client core of the Ansible modules, so the bot and the playbooks interpret
+responses, retry calls and detect lost updates in the same way.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pydantic import SecretStr
 
-from postroom_bot.backends.mail_plans import plan_password, require_no_problems
+from postroom_bot.backends.executor import FREEING, ExecutionContext, Outcome
+from postroom_bot.backends.mail_plans import plan_change, require_mailbox, require_no_problems
 from postroom_bot.config import Settings
+from postroom_bot.domain import Action, Change, Reason, Request
 from postroom_bot.errors import Rejected, StartError, Unavailable
 from postroom_client import errors
 from postroom_client.client.client import Client
@@ -26,6 +29,8 @@ from postroom_client.dns.notations import as_return_values
 from postroom_client.models import Forwarder, Mailbox, Principal
 from postroom_client.names import Name, parse_address, parse_domain
 from postroom_client.tenant.converge_object import apply_changes
+from postroom_client.tenant.declared import DeclaredMailbox, Passwords, definition_of
+from postroom_client.tenant.planner import plan_tenant
 from postroom_client.tenant.state import TenantState
 
 #: How many seconds the list of domains is cached.
@@ -43,24 +48,13 @@ class Forward(NamedTuple):
     destinations: tuple[str, ...]
 
 
-class DnsRecords(NamedTuple):
-    """The DNS records to publish for a domain.
-
-    :param records: mappings with ``type``, ``host``, ``fqdn``, ``ttl``, ``value`` and fields of
-        the type, such as ``priority``
-    """
-
-    domain: str
-    records: tuple[Mapping[str, Any], ...]
-
-
 class MailApi:
-    """A thread-safe client for one tenant of the mail service.
+    """A thread-safe client for one tenant of the mail service, and an executor of changes.
 
     Every method that calls the service may raise Unavailable.
 
     :param ca_path: a PEM file of certificate authorities to trust instead of the system's
-    :param timeout: the timeout for each method call, in seconds; leases last longer
+    :param timeout: the timeout for each method call, in seconds, which must be shorter than a lease
     :param verify_delay: how many seconds to wait before verifying a change, in case another
         client overwrites it
     :param clock: a function that returns monotonic seconds
@@ -90,7 +84,7 @@ class MailApi:
             self._transport = Transport(
                 url, token.get_secret_value(), verify=verify, ca_path=ca_path
             )
-            self.client()
+            self._client()
         except errors.InvalidInput as error:
             raise ValueError(str(error)) from None
 
@@ -98,23 +92,73 @@ class MailApi:
         """Close all connections. Call this only when no other thread uses the client."""
         self._transport.close()
 
+    def execute(self, request: Request, context: ExecutionContext) -> Outcome:
+        """Make the requested change.
+
+        :raises Rejected: if the change can't be made
+        :raises ValueError: if the request is for a password
+        """
+        return self._plan_and_apply(request.change, request.notes, context)
+
+    def preview(self, change: Change, notes: Mapping[str, Any] | None = None) -> Outcome:
+        """Return the outcome of a change without making the change.
+
+        :param change: the change, including its mailbox
+        :param notes: the notes of an earlier attempt
+        :returns: the outcome, with ``changed`` set if anything is left to do
+        :raises Rejected: if the change can't be made
+        :raises ValueError: if the change is a new password
+        """
+        return self._plan_and_apply(change, notes or {})
+
+    def _plan_and_apply(
+        self, change: Change, notes: Mapping[str, Any], context: ExecutionContext | None = None
+    ) -> Outcome:
+        """Plan a change, and make it if a context is given."""
+        with self._translating_errors(change.target):
+            client = self._client()
+            tenant = TenantState(client)
+            name, plan = plan_change(tenant, change)
+            current = tenant.find(name)
+            if current is None and not plan.changes:
+                # A server that is not the mail API would also return "not found".
+                client.check_api()
+            require_no_problems(plan)
+            # An earlier attempt may have freed addresses and crashed before it could report them.
+            freed = {key for one in plan.changes for key in _sorted_keys(one.freed)}
+            if noted := notes.get(FREEING, ()):
+                tenant = TenantState(principals=client.list_principals())
+                freed |= {each for each in noted if tenant.owner_of(parse_address(each)) is None}
+            # A plan for one object has at most one change.
+            after = plan.changes[0].after if plan.changes else current
+            if context is not None and plan.changes:
+                context.renew()
+                context.save_notes({FREEING: sorted(freed)})
+                # Another client may have changed the object since the change was planned.
+                (result,) = apply_changes(client, plan)
+                after = result.principal
+        reason, recorded_change = _result_of(change, after)
+        return Outcome(bool(plan.changes), reason, recorded_change, tuple(sorted(freed)))
+
     def set_password(self, mailbox: str, password: str) -> None:
         """Replace all of a mailbox's passwords with a new password.
 
+        :param password: a valid password, such as from ``passwords.new_password``
         :raises Rejected: if the mailbox does not exist
         """
-        with self.translating_errors(mailbox):
-            client = self.client()
-            name = parse_address(mailbox)
-            apply_changes(
-                client, require_no_problems(plan_password(TenantState(client), name, password))
-            )
+        with self._translating_errors(mailbox):
+            client, name = self._client(), parse_address(mailbox)
+            tenant, declared = TenantState(client), definition_of(DeclaredMailbox(name))
+            require_mailbox(tenant, name)
+            passwords = Passwords({name: (password,)}, replace=True)
+            plan = plan_tenant(tenant, declared, passwords=passwords)
+            apply_changes(client, require_no_problems(plan))
 
     def aliases(self, mailbox: str) -> list[str] | None:
         """Return the aliases of a mailbox, sorted, or None if the mailbox does not exist."""
-        with self.translating_errors(mailbox):
-            found = self.client().find(parse_address(mailbox))
-        return sorted_keys(found.aliases) if isinstance(found, Mailbox) else None
+        with self._translating_errors(mailbox):
+            found = self._client().find(parse_address(mailbox))
+        return _sorted_keys(found.aliases) if isinstance(found, Mailbox) else None
 
     def mailboxes(self) -> frozenset[str]:
         """Return the names of all mailboxes."""
@@ -123,7 +167,7 @@ class MailApi:
     def forwarders(self) -> list[Forward]:
         """Return all forwarders, sorted."""
         return sorted(
-            Forward(each.name.key, tuple(sorted_keys(each.members)))
+            Forward(each.name.key, tuple(_sorted_keys(each.members)))
             for each in self._individuals()
             if isinstance(each, Forwarder)
         )
@@ -132,26 +176,28 @@ class MailApi:
         """Return the tenant's domains, which are cached for a minute."""
         domains, until = self._domains
         if self._clock() >= until:
-            with self.translating_errors("the list"):
-                found = self.client().list_principals("domain")
+            with self._translating_errors("the list"):
+                found = self._client().list_principals("domain")
             domains = frozenset(each.name.key for each in found)
             self._domains = domains, self._clock() + _DOMAINS_TTL
         return domains
 
-    def dns(self, domain: str) -> DnsRecords:
+    def dns(self, domain: str) -> list[Mapping[str, Any]]:
         """Return the DNS records to publish for a domain.
 
+        :returns: mappings with ``type``, ``host``, ``fqdn``, ``ttl``, ``value`` and fields of the
+            type, such as ``priority``
         :raises Rejected: if the tenant does not have the domain
         """
-        with self.translating_errors(domain):
+        with self._translating_errors(domain):
             try:
-                found = self.client().dns_records(parse_domain(domain))
+                found = self._client().dns_records(parse_domain(domain))
             except errors.NotFound:
                 raise Rejected("domain.missing", domain=domain) from None
-        return DnsRecords(found.domain.key, tuple(as_return_values(found, _RECORD_TTL)))
+        return list(as_return_values(found, _RECORD_TTL))
 
     @contextmanager
-    def translating_errors(self, subject: str) -> Iterator[None]:
+    def _translating_errors(self, subject: str) -> Iterator[None]:
         """Log the client core's errors, and raise Rejected or Unavailable instead.
 
         The core's messages may name other people's mailboxes, so they are only logged.
@@ -180,10 +226,10 @@ class MailApi:
         self.last_answer = "ok"
 
     def _individuals(self) -> list[Principal]:
-        with self.translating_errors("the list"):
-            return self.client().list_principals("individual")
+        with self._translating_errors("the list"):
+            return self._client().list_principals("individual")
 
-    def client(self) -> Client:
+    def _client(self) -> Client:
         """Return a core client whose timeout starts now."""
         return Client(self._transport, verify_delay=self._verify_delay, timeout=self._timeout)
 
@@ -207,6 +253,23 @@ def create_mail_api(settings: Settings, resources: ExitStack) -> MailApi:
     return mail
 
 
-def sorted_keys(names: Iterable[Name]) -> list[str]:
+def _sorted_keys(names: Iterable[Name]) -> list[str]:
     """Return the sorted lookup keys of these names."""
     return sorted(name.key for name in names)
+
+
+def _result_of(change: Change, after: Principal | None) -> tuple[Reason, Change]:
+    """Return the new state as a reason for the requester, and the change for the ledger."""
+    params: dict[str, Any] = {"address": change.target}
+    if change.action.is_alias:
+        params["mailbox"] = change.mailbox
+        return Reason("alias.added" if change.action.adds else "alias.removed", params), change
+    if not isinstance(after, Forwarder):
+        recorded_change = replace(change, action=Action.FORWARD_REMOVE, destinations=())
+        return Reason("forward.removed", params), recorded_change
+    params["destinations"] = sorted(change.destinations)
+    members = tuple(_sorted_keys(after.members))
+    recorded_change = replace(change, action=Action.FORWARD_ADD, destinations=members)
+    return Reason(
+        "forward.added" if change.action.adds else "forward.reduced", params
+    ), recorded_change

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from postroom_bot.domain import Action, Change
 from postroom_bot.errors import Rejected
-from postroom_client.errors import InvalidInput, Refused
-from postroom_client.models import Forwarder, Mailbox, password_flaw
+from postroom_client.errors import Refused
+from postroom_client.models import Forwarder, Mailbox
 from postroom_client.names import Name, parse_address
 from postroom_client.tenant.declared import (
     Declared,
     DeclaredForwarder,
     DeclaredMailbox,
-    Passwords,
     definition_of,
 )
 from postroom_client.tenant.plan import Plan
@@ -32,7 +31,7 @@ def plan_change(tenant: TenantState, change: Change) -> tuple[Name, Plan]:
 
     :raises InvalidInput: if an address is invalid
     :raises Rejected: if the change can't be made
-    :raises ValueError: if the change is a new password; use `plan_password` instead
+    :raises ValueError: if the change is a new password
     """
     target = parse_address(change.target, "target")
     match change.action:
@@ -48,20 +47,7 @@ def plan_change(tenant: TenantState, change: Change) -> tuple[Name, Plan]:
             return target, (_forward if change.action.adds else _no_forward)(
                 tenant, target, destinations
             )
-    raise ValueError("a password is only set when the mailbox's owner creates it")
-
-
-def plan_password(tenant: TenantState, mailbox: Name, password: str) -> Plan:
-    """Return the plan that replaces all of a mailbox's passwords with a new password.
-
-    :raises InvalidInput: if the password is invalid
-    :raises Rejected: if the mailbox does not exist
-    """
-    if flaw := password_flaw(password):
-        raise InvalidInput(f"password: it {flaw}")
-    _require_mailbox(tenant, mailbox)
-    passwords = Passwords({mailbox: (password,)}, replace=True)
-    return plan_tenant(tenant, definition_of(DeclaredMailbox(mailbox)), passwords=passwords)
+    raise ValueError("plan_change can't plan a new password. Use MailApi.set_password.")
 
 
 def require_no_problems(plan: Plan) -> Plan:
@@ -71,13 +57,14 @@ def require_no_problems(plan: Plan) -> Plan:
     return plan
 
 
-def _require_mailbox(tenant: TenantState, mailbox: Name) -> None:
+def require_mailbox(tenant: TenantState, mailbox: Name) -> None:
+    """Raise Rejected unless the name belongs to a mailbox."""
     if not isinstance(tenant.find(mailbox), Mailbox):
         raise Rejected("mailbox.not_a_mailbox", address=str(mailbox))
 
 
 def _alias(tenant: TenantState, address: Name, mailbox: Name) -> Plan:
-    _require_mailbox(tenant, mailbox)
+    require_mailbox(tenant, mailbox)
     declared = DeclaredMailbox(mailbox, aliases=frozenset({address}), only_aliases=True)
     plan = _plan(tenant, declared)
     if plan.changes:
@@ -89,7 +76,7 @@ def _no_alias(tenant: TenantState, address: Name, mailbox: Name) -> Plan:
     if address == mailbox:
         raise Rejected("alias.own_address", address=str(address))
     if tenant.find(mailbox) is not None:
-        _require_mailbox(tenant, mailbox)
+        require_mailbox(tenant, mailbox)
     absent = {address: DECLARED_ABSENT}
     return _plan(tenant, DeclaredMailbox(mailbox, absent_aliases=absent, only_aliases=True))
 
@@ -150,7 +137,7 @@ def _require_free(tenant: TenantState, address: Name, mailbox: Name | None = Non
 
 
 def _untagged(address: Name) -> Name:
-    """Return an address without its ``+tag``. It receives mail to unknown tagged addresses."""
+    """Return an address without its ``+tag``. By default, it receives the tagged address's mail."""
     local, _, domain = address.key.rpartition("@")
     name, tag, _ = local.partition("+")
     return parse_address(f"{name}@{domain}") if name and tag else address

@@ -12,13 +12,13 @@ import http.client
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from slack_sdk.errors import SlackApiError, SlackRequestError
 from slack_sdk.web import SlackResponse, WebClient
 
 from postroom_bot.config import Settings
-from postroom_bot.domain import MessageRef, Workspace
+from postroom_bot.domain import MessageRef, ViewRef, Workspace
 from postroom_bot.errors import SlackRejected, SlackUnavailable, StartError
 from postroom_bot.ui.markup import Message
 
@@ -41,7 +41,7 @@ _LOCKED_OUT = frozenset(
     {"account_inactive", "invalid_auth", "not_authed", "token_expired", "token_revoked"}
 )
 
-_LOGIN_REJECTED = "Slack rejected slack_bot_token (%s): reinstall the app and copy its token"
+_LOGIN_REJECTED = "Slack rejected slack_bot_token (%s): reinstall the app and set its token"
 UNREACHABLE = "Slack is not responding at %s: check slack_api_url and the network's proxy"
 SOCKET_REJECTED = (
     "Slack rejected the Socket Mode connection: check slack_app_token and its scope"
@@ -51,35 +51,17 @@ SOCKET_REJECTED = (
 log = logging.getLogger(__name__)
 
 
-class ViewRef(NamedTuple):
-    """An open modal in a known state.
-
-    :param hash: the hash of the state; "" to update the modal in any state
-    """
-
-    view_id: str
-    hash: str
-
-
-def web_client(token: str, *, base_url: str = WebClient.BASE_URL) -> WebClient:
-    """Return a client with a timeout of 5 seconds and without retries.
-
-    :param base_url: the URL of the API, to which the names of methods are appended
-    """
-    base_url = base_url if base_url.endswith("/") else f"{base_url}/"
-    return WebClient(token=token, base_url=base_url, timeout=TIMEOUT_SECONDS, retry_handlers=[])
-
-
 class SlackApi:
     """The calls that the bot makes to Slack's Web API. Thread-safe.
 
     Every method may raise SlackUnavailable or SlackRejected.
 
-    :param client: the SDK's client, which Bolt uses as well
+    :param url: the URL of the API, to which the names of methods are appended
     """
 
-    def __init__(self, client: WebClient) -> None:
-        self.client = client
+    def __init__(self, token: str, url: str) -> None:
+        #: The SDK's client, without retries. Bolt uses it as well.
+        self.client = WebClient(token, url, timeout=TIMEOUT_SECONDS, retry_handlers=[])
         #: The ids of direct message conversations, keyed by user id.
         self._direct: dict[str, str] = {}
         #: The error code if Slack rejected the bot's token in the last call, else "".
@@ -152,15 +134,6 @@ class SlackApi:
         """Return the response of ``auth.test``, such as ``team_id`` and ``bot_id``."""
         return self._call(self.client.auth_test)
 
-    def open_socket(self, app_token: str) -> None:
-        """Request a Socket Mode URL, to verify an app-level token."""
-        _send(self.client.apps_connections_open, app_token=app_token)
-
-    def app_id_of(self, bot: str) -> str:
-        """Return the id of a bot's app, such as ``A0123``, or "" if Slack doesn't report it."""
-        answer = self._call(self.client.bots_info, bot=bot)
-        return str(_part(answer, "bot").get("app_id") or "")
-
     def _call(self, method: Callable[..., SlackResponse], **options: Any) -> dict[str, Any]:
         """Call Slack, and record whether it accepts the bot's token."""
         try:
@@ -183,22 +156,18 @@ class SlackApi:
             log.warning("Slack accepts slack_bot_token again")
 
 
-def create_slack_api(settings: Settings) -> SlackApi:
-    """Return a client for Slack's Web API."""
-    token = settings.slack_bot_token.get_secret_value()
-    return SlackApi(web_client(token, base_url=settings.slack_api_url))
-
-
 def fetch_workspace(slack_api: SlackApi, settings: Settings) -> Workspace:
     """Return the bot's workspace and app, as reported by Slack."""
     try:
         answer = slack_api.whoami()
-        app = slack_api.app_id_of(str(answer.get("bot_id")))
+        bot = _part(_send(slack_api.client.bots_info, bot=str(answer.get("bot_id"))), "bot")
     except SlackRejected as rejection:
         raise StartError(_LOGIN_REJECTED % rejection.code) from None
     except SlackUnavailable:
         raise StartError(UNREACHABLE % settings.slack_api_url) from None
-    return Workspace(str(answer["team_id"]), answer.get("enterprise_id"), app)
+    return Workspace(
+        str(answer["team_id"]), answer.get("enterprise_id"), str(bot.get("app_id") or "")
+    )
 
 
 def check_socket(slack_api: SlackApi, settings: Settings) -> None:
@@ -211,7 +180,8 @@ def check_socket(slack_api: SlackApi, settings: Settings) -> None:
     # Slack allows few of these calls per minute, so a rate limit does not mean a bad token.
     with suppress(SlackUnavailable):
         try:
-            slack_api.open_socket(settings.slack_app_token.get_secret_value())
+            token = settings.slack_app_token.get_secret_value()
+            _send(slack_api.client.apps_connections_open, app_token=token)
         except SlackRejected:
             raise StartError(SOCKET_REJECTED) from None
 

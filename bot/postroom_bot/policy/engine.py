@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The policy engine, which applies the controls, then the denying rules and then all other rules.
 
-The first matching rule decides, but floors can require more approvals than that rule does. Controls
-and floors are built in, and no policy can disable them. A decision and its explanation come from
-the same evaluation, so they can't contradict each other.
+Controls are built-in checks that can deny a change. The first matching rule decides, but floors,
+which are built in as well, can require more approvals than that rule does. No policy can disable
+controls or floors. A decision and its explanation come from the same evaluation, so they can't
+contradict each other.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class PolicyInput:
     :param target: the address to add or remove, or the mailbox that gets a new password; "" for
         the person's own mailbox if that is unknown
     :param mailbox: the mailbox to change; None for a forwarder, or if unknown
-    :param own: whether this is the person's own mailbox
+    :param own: whether the mailbox is the person's own
     :param reserved: whether the target is a reserved name in any spelling
     :param sensitive: whether the target is a sensitive name or looks like a reserved one
     :param external: the destinations outside the tenant's domains
@@ -155,7 +156,7 @@ def with_own_mailbox(change: Change, person: Person) -> Change:
 
 
 def raised_quorum(policy: Policy, quorum: tuple[Quorum, ...]) -> tuple[Quorum, ...]:
-    """Raise a quorum to at least two approvals. The first group must give the added ones."""
+    """Raise a quorum to at least two approvals. Missing approvals are added to the first group."""
     first, *others = quorum or (Quorum(policy.approvers, 0),)
     missing = max(0, FLOOR - sum(one.approvals for one in quorum))
     return (first._replace(approvals=first.approvals + missing), *others)
@@ -164,8 +165,8 @@ def raised_quorum(policy: Policy, quorum: tuple[Quorum, ...]) -> tuple[Quorum, .
 def quorum_met(quorum: Sequence[Quorum], voters: Iterable[Collection[str]]) -> bool:
     """Return whether approvals meet a quorum. Each approval counts for only one group.
 
-    By Hall's theorem, a quorum is met if, for each subset of its groups, the members have given at
-    least as many approvals as these groups need.
+    By Hall's theorem, a quorum is met if, for each subset of its groups, the members of these
+    groups have given at least as many approvals as the groups need in total.
     """
     members = [frozenset(groups) for groups in voters]
     for size in range(1, len(quorum) + 1):

@@ -71,7 +71,8 @@ def person_of(policy: Policy, user: str, mailbox: str | None, groups: Iterable[s
 def facts_of(policy: Policy, person: Person, change: Change, domains: Iterable[str] = ()) -> Facts:
     """Return the facts in the policy file. All other facts get values that never cause a denial.
 
-    :param domains: the tenant's domains; by default those of known mailboxes and trusted addresses
+    :param domains: the tenant's domains; by default the domains of ``identity.slack_email``, of
+        pinned mailboxes and of the person's mailbox
     """
     identity = policy.identity
     known = {domain_of(mailbox) for mailbox in (*identity.pinned.values(), person.mailbox or "")}

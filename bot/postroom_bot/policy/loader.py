@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Load and validate the policy file. All errors are reported together, with line numbers.
 
-Anchors, aliases and scalars with unknown tags are rejected, so that the file can be taken at face
-value.
+Anchors, aliases and scalars with unknown tags are rejected, so that the policy is exactly what the
+file shows.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def load(path: Path) -> Policy:
             raise _broken(f"The policy file is larger than {_MAX_BYTES // 1024} KiB. Shorten it.")
         return parse(raw.decode("utf-8-sig"))
     except OSError as error:
-        problems = _broken(f"The policy file cannot be read: {error.strerror}.").problems
+        problems = _broken(f"The policy file can't be read ({error.strerror}).").problems
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         problems = _broken("The policy file is not UTF-8. Save it as UTF-8.", line).problems
@@ -296,8 +296,9 @@ def cross_key_problems(policy: Policy) -> FoundProblems:
 def _too_few(policy: Policy, quorum: Quorum, rules: Sequence[Rule]) -> str:
     """Return the reason why a group is too small for the rules' approvals, or an empty string.
 
-    Requesters can't approve their own requests, so a group that contains all requesters has one
-    fewer approver. Groups with members that only Slack knows are not checked.
+    Requesters can't approve their own requests. If all requesters are members of the group, each
+    request therefore has one approver fewer. Groups with Slack user groups are not checked, because
+    only Slack knows their members.
     """
     group = policy.groups.get(quorum.group)
     if group is None or group.usergroups:
@@ -341,7 +342,7 @@ def _of_rule(policy: Policy, rule: Rule) -> FoundProblems:
 
 
 def _certain_floor(rule: Rule) -> str:
-    """Return the requests that the rule can't make automatic and the remedy, or an empty string."""
+    """Return which of the rule's requests can't be automatic, with the remedy, or ""."""
     if rule.reserved:
         return "reserved names. Use approvals instead of automatic."
     if Action.PASSWORD in rule.actions and rule.own is not True:

@@ -246,8 +246,9 @@ class Rule(_Part):
     """Whether all destinations of a new forwarder are in the tenant's domains (`internal`), or at
     least one is not (`external`). This condition is only for `forward.add`."""
     reserved: bool | None = Field(default=None, examples=[True])
-    """Whether the address is a reserved name. A rule allows reserved names only if this is `true`,
-    and then allows no other names. If this is unset, a denying rule applies to all names."""
+    """Whether the address is a reserved name. With `true`, the rule applies only to reserved names,
+    with `false` only to other names. By default, a denying rule applies to all names, and any other
+    rule only to names that are not reserved."""
     deny: Sentence | None = Field(
         default=None, examples=["Contractors don't get aliases. Ask your project lead."]
     )

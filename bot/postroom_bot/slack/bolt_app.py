@@ -21,10 +21,10 @@ from postroom_bot.domain import Reason
 from postroom_bot.errors import SlackRejected, SlackUnavailable, StartError
 from postroom_bot.ops.metrics import Metrics
 from postroom_bot.slack import handlers
-from postroom_bot.slack.handlers import HandlerServices
 from postroom_bot.slack.payloads import reply
 from postroom_bot.ui.reason_texts import reason_text
 from postroom_bot.ui.views import text_modal
+from postroom_bot.workflow.dependencies import Dependencies
 
 INTERNAL_ERROR = "Something went wrong, and I have logged it. Try again in a minute."
 #: Longer than the 10 ms between Bolt's checks for an acknowledgement.
@@ -61,23 +61,21 @@ class TimedApp(App):
         return response
 
 
-def create_app(
-    settings: Settings, services: HandlerServices, thread_pool: ThreadPoolExecutor
-) -> App:
+def create_app(settings: Settings, deps: Dependencies, thread_pool: ThreadPoolExecutor) -> App:
     """Return the app with all its handlers, which run in the thread pool."""
-    metrics, secret = services.deps.metrics, settings.slack_signing_secret
+    metrics, secret = deps.metrics, settings.slack_signing_secret
     try:
         app = TimedApp(
             metrics,
             name="slack_bolt.postroom",
-            client=services.deps.slack_api.client,
+            client=deps.slack_api.client,
             signing_secret=secret.get_secret_value() if secret else "",
             listener_executor=thread_pool,
             raise_error_for_unhandled_request=True,
         )
     except (BoltError, OSError):
         raise StartError(UNREACHABLE % settings.slack_api_url) from None
-    handlers.register(app, services)
+    handlers.register(app, deps, settings.mail_host)
     app.error(partial(answer_error, metrics))
     return app
 

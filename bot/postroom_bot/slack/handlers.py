@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import SecretStr
 from slack_bolt import App
 
-from postroom_bot.backends.slack_api import ViewRef
-from postroom_bot.domain import Action, ButtonPress, Change, Reason
+from postroom_bot.domain import Action, Change, Interaction, Reason, ViewRef
 from postroom_bot.errors import (
     Forbidden,
     ReasonError,
@@ -25,9 +23,9 @@ from postroom_bot.errors import (
     SlackUnavailable,
     UserError,
 )
+from postroom_bot.policy.engine import groups_of, is_own_request
 from postroom_bot.slack.payloads import (
     Body,
-    Interaction,
     Responder,
     interaction_of,
     reply,
@@ -37,10 +35,10 @@ from postroom_bot.store import profile_emails, requests
 from postroom_bot.ui import messages, parser, views
 from postroom_bot.ui.markup import Message, View
 from postroom_bot.ui.reason_texts import plain_reason_text, reason_text
+from postroom_bot.workflow import passwords, queries, request_service
 from postroom_bot.workflow.dependencies import Dependencies
-from postroom_bot.workflow.passwords import NeedsApproval, NotShown, Passwords, RepeatedDelivery
-from postroom_bot.workflow.queries import Queries
-from postroom_bot.workflow.request_service import EndDatePassed, RequestService
+from postroom_bot.workflow.passwords import NeedsApproval, NotShown, RepeatedDelivery
+from postroom_bot.workflow.request_service import EndDatePassed
 
 #: Errors whose message is shown to the person.
 EXPECTED = (ReasonError, SlackUnavailable, SlackRejected)
@@ -51,40 +49,18 @@ RETRY_DELAY_SECONDS = 1.0
 MAX_RETRY_DELAY_SECONDS = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class HandlerServices:
-    """The services that the handlers call. All threads share one HandlerServices object."""
+def register(app: App, deps: Dependencies, mail_host: str) -> None:
+    """Register all handlers.
 
-    deps: Dependencies
-    request_service: RequestService
-    passwords: Passwords
-    queries: Queries
-    mail_host: str
-
-    def error_text(self, interaction: Interaction, action: str, error: Exception) -> str:
-        """Return the text of an EXPECTED error. A Forbidden error is also recorded in the audit.
-
-        :param action: a word for the attempted action
-        """
-        reason = error.reason if isinstance(error, ReasonError) else Reason("slack.unavailable")
-        if isinstance(error, Forbidden):
-            self.request_service.audit_forbidden_attempt(
-                interaction.user, interaction.team, action, reason
-            )
-        return reason_text(reason)
+    :param mail_host: the host name of the IMAP and SMTP server, shown with each new password
+    """
+    _register_command(app, deps)
+    _register_buttons(app, deps)
+    _register_modals(app, deps, mail_host)
+    _register_events(app, deps)
 
 
-def register(app: App, services: HandlerServices) -> None:
-    """Register all handlers."""
-    _register_command(app, services)
-    _register_buttons(app, services)
-    _register_modals(app, services)
-    _register_events(app, services)
-
-
-def _register_command(app: App, services: HandlerServices) -> None:
-    request_service = services.request_service
-
+def _register_command(app: App, deps: Dependencies) -> None:
     @app.command(parser.COMMAND)
     def command(ack: Responder, body: Body, respond: Responder) -> None:
         interaction = interaction_of(body)
@@ -93,31 +69,27 @@ def _register_command(app: App, services: HandlerServices) -> None:
             match parser.parse(str(body.get("text") or "")):
                 case parser.Menu():
                     ack()
-                    _open_modal(services, interaction, views.menu())
+                    _open_modal(deps, interaction, views.menu())
                     return
                 case parser.Password(mailbox):
                     ack()
-                    _start_password(services, interaction, mailbox)
+                    _start_password(deps, interaction, mailbox)
                     return
                 case Change() as change:
-                    request = request_service.submit(
-                        interaction.key, change, interaction.user, interaction.team
-                    )
+                    request = request_service.submit(deps, interaction, change)
                     answer = messages.received(request)
                 case parser.Status(request_id):
                     answer = messages.request_list(
-                        services.queries.status(interaction.user, request_id)
+                        queries.status(deps, interaction.user, request_id)
                     )
                 case parser.Cancel(request_id):
-                    answer = reason_text(
-                        request_service.cancel(interaction.key, request_id, interaction.user)
-                    )
+                    answer = reason_text(request_service.cancel(deps, interaction, request_id))
                 case parser.Help():
                     answer = messages.command_list()
                 case query:
                     reply(ack, WORKING)
                     acknowledged = time.monotonic()
-                    answer = _answer_query(services, interaction, query)
+                    answer = _answer_query(deps, interaction, query)
                     wait_for_display(acknowledged)
                     reply(respond, answer)
                     return
@@ -128,40 +100,39 @@ def _register_command(app: App, services: HandlerServices) -> None:
         reply(ack, answer)
 
 
+def _error_text(deps: Dependencies, interaction: Interaction, action: str, error: Exception) -> str:
+    """Return the text of an EXPECTED error. A Forbidden error is also recorded in the audit.
+
+    :param action: a word for the attempted action
+    """
+    if not isinstance(error, ReasonError):
+        return reason_text(Reason("slack.unavailable"))
+    if isinstance(error, Forbidden):
+        request_service.audit_forbidden_attempt(deps, interaction, action, error.reason)
+    return reason_text(error.reason_without_retry)
+
+
 def _answer_query(
-    services: HandlerServices, interaction: Interaction, query: parser.Query
+    deps: Dependencies, interaction: Interaction, query: parser.Query
 ) -> Message | str:
     """Run a command that queries Slack and the mail service, and return the reply."""
-    queries, user, team = services.queries, interaction.user, interaction.team
+    user, team = interaction.user, interaction.team
     try:
         match query:
             case parser.ListAliases(mailbox):
-                return messages.alias_list(*queries.aliases(user, team, mailbox))
+                return messages.alias_list(*queries.aliases(deps, user, team, mailbox))
             case parser.ListForwards():
-                return messages.forward_list(queries.forwarders(user, team))
+                return messages.forward_list(queries.forwarders(deps, user, team))
             case parser.Dns(domain):
-                found = queries.dns(user, team, domain)
-                return messages.dns_records(found.domain, found.records)
+                return messages.dns_records(domain, queries.dns(deps, user, team, domain))
     except EXPECTED as error:
-        return services.error_text(interaction, "list", error)
+        return _error_text(deps, interaction, "list", error)
 
 
-def _register_buttons(app: App, services: HandlerServices) -> None:
-    request_service = services.request_service
-
+def _register_buttons(app: App, deps: Dependencies) -> None:
     @app.block_action(messages.REQUEST_APPROVE)
     def approve(ack: Responder, body: Body, respond: Responder) -> None:
-        interaction = interaction_of(body)
-        press = ButtonPress(
-            key=interaction.key,
-            request_id=interaction.value,
-            user=interaction.user,
-            team=interaction.team,
-            approves=True,
-            card=interaction.card,
-            app=interaction.app,
-        )
-        answer = request_service.vote(press)
+        answer = request_service.vote(deps, interaction_of(body), approves=True)
         ack()
         reply(respond, reason_text(answer))
 
@@ -170,108 +141,98 @@ def _register_buttons(app: App, services: HandlerServices) -> None:
         # The vote is saved when the person submits the reason.
         ack()
         interaction = interaction_of(body)
-        _open_modal(services, interaction, views.deny_reason(interaction.value, interaction.card))
+        _open_modal(deps, interaction, views.deny_reason(interaction.request_id, interaction.card))
 
     @app.view_submission(views.DENY_REASON)
     def deny(ack: Responder, body: Body) -> None:
-        interaction, view = interaction_of(body), body["view"]
+        view = body["view"]
         request_id, card, justification = views.read_deny_reason(
             str(view["private_metadata"]), view["state"]["values"]
         )
-        press = ButtonPress(
-            key=interaction.key,
-            request_id=request_id,
-            user=interaction.user,
-            team=interaction.team,
-            approves=False,
-            card=card,
-            app=interaction.app,
-            justification=justification,
+        interaction = interaction_of(body)._replace(request_id=request_id, card=card)
+        answer = request_service.vote(
+            deps, interaction, approves=False, justification=justification
         )
-        answer = request_service.vote(press)
         ack(response_action="update", view=views.text_modal(reason_text(answer)))
 
     @app.block_action(messages.REQUEST_CANCEL)
     def cancel(ack: Responder, body: Body, respond: Responder) -> None:
         interaction = interaction_of(body)
-        answer = request_service.cancel(interaction.key, interaction.value, interaction.user)
+        answer = request_service.cancel(deps, interaction, interaction.request_id)
         ack()
         if (body.get("view") or {}).get("type") == "home":
-            _publish_home(services, interaction.user)
+            _publish_home(deps, interaction.user)
         else:
             reply(respond, reason_text(answer))
 
     @app.block_action(messages.REQUEST_EXTEND)
     def extend(ack: Responder, body: Body, respond: Responder) -> None:
         ack()
-        interaction = interaction_of(body)
         try:
-            request = request_service.extend(
-                interaction.key, interaction.value, interaction.user, interaction.team
-            )
+            request = request_service.extend(deps, interaction_of(body))
         except UserError as error:
             reply(respond, reason_text(error.reason))
         else:
             reply(respond, messages.received(request))
 
 
-def _register_events(app: App, services: HandlerServices) -> None:
+def _register_events(app: App, deps: Dependencies) -> None:
     @app.event("app_home_opened")
     def home_opened(event: dict[str, Any]) -> None:
         if event.get("tab") == "home":
-            _publish_home(services, str(event["user"]))
+            _publish_home(deps, str(event["user"]))
 
     @app.event("user_change")
     def user_changed(event: dict[str, Any]) -> None:
         user = str(event["user"]["id"])
-        services.deps.people.forget(user)
+        deps.people.forget(user)
         # Look the person up now, to record when their email address changed. Slack reports changes
         # to all accounts, but most users never use the bot.
-        recorded = services.deps.database.read(lambda c: profile_emails.latest(c, user))
+        recorded = deps.database.read(lambda c: profile_emails.latest(c, user))
         if recorded is not None:
-            services.deps.people.person(user, fresh=True)
+            deps.people.person(user, fresh=True)
 
 
-def _publish_home(services: HandlerServices, user: str) -> None:
+def _publish_home(deps: Dependencies, user: str) -> None:
     """Update a person's Home tab."""
     # In an organization, the event may come from a workspace other than the bot's.
-    person = services.deps.people.person(user)
-    found = services.deps.database.read(lambda c: requests.open_by(c, user))
-    waiting = [] if person.obstacle else services.deps.database.read(requests.pending)
+    person = deps.people.person(user)
+    found = deps.database.read(lambda c: requests.open_by(c, user))
+    waiting = [] if person.obstacle else deps.database.read(requests.pending)
     to_approve = [
         request
         for request in waiting
-        if request.requester != user and any(one.group in person.groups for one in request.quorum)
+        if groups_of(request, person) and not is_own_request(request, person)
     ]
     aliases = None
     if not person.obstacle and person.mailbox:
-        with suppress(UserError):
-            aliases = services.queries.aliases(user, services.deps.workspace.team).aliases
-    services.deps.slack_api.publish_home(user, views.home_tab(person, aliases, found, to_approve))
+        with suppress(*EXPECTED):
+            aliases = queries.aliases(deps, user, deps.workspace.team).aliases
+    deps.slack_api.publish_home(user, views.home_tab(person, aliases, found, to_approve))
 
 
-def _register_modals(app: App, services: HandlerServices) -> None:
+def _register_modals(app: App, deps: Dependencies, mail_host: str) -> None:
     @app.shortcut(views.SHORTCUT_MENU)
     def open_menu(ack: Responder, body: Body) -> None:
         ack()
-        _open_modal(services, interaction_of(body), views.menu())
+        _open_modal(deps, interaction_of(body), views.menu())
 
     def open_form(ack: Responder, body: Body) -> None:
         ack()
         interaction = interaction_of(body)
         name = str(body["actions"][0]["action_id"]).removeprefix(views.OPEN)
         if views.FORMS[name].action is not Action.ALIAS_REMOVE:
-            _open_modal(services, interaction, views.form(name))
+            _open_modal(deps, interaction, views.form(name))
             return
-        opened = _open_modal(services, interaction, views.loading_modal(views.TITLE))
+        opened = _open_modal(deps, interaction, views.loading_modal(views.TITLE))
         aliases: list[str] = []
         # If the list is not available, the person can type the address.
         with suppress(*EXPECTED):
-            aliases = services.queries.aliases(interaction.user, interaction.team).aliases
-        services.deps.slack_api.update_view(opened, views.form(name, aliases))
+            aliases = queries.aliases(deps, interaction.user, interaction.team).aliases
+        deps.slack_api.update_view(opened, views.form(name, aliases))
 
     def form(ack: Responder, body: Body) -> None:
-        ack(**_submit_form(services, interaction_of(body), body["view"]))
+        ack(**_submit_form(deps, interaction_of(body), body["view"]))
 
     for name in views.FORMS:
         app.block_action(views.OPEN + name)(open_form)
@@ -280,7 +241,7 @@ def _register_modals(app: App, services: HandlerServices) -> None:
     def open_password(ack: Responder, body: Body) -> None:
         ack()
         interaction = interaction_of(body)
-        _start_password(services, interaction, request_id=interaction.value or None)
+        _start_password(deps, interaction, request_id=interaction.request_id or None)
 
     for name in (views.OPEN_PASSWORD, messages.PASSWORD_SHOW):
         app.block_action(name)(open_password)
@@ -293,16 +254,14 @@ def _register_modals(app: App, services: HandlerServices) -> None:
         ack(response_action="update", view=loading)
         # The acknowledgement has replaced the view, so the view's hash has changed.
         window = ViewRef(str(view["id"]), hash="")
-        _create_password(services, interaction_of(body), window, mailbox, request_id)
+        _create_password(deps, mail_host, interaction_of(body), window, mailbox, request_id)
 
 
-def _submit_form(services: HandlerServices, interaction: Interaction, view: View) -> dict[str, Any]:
-    """Submit the change in a form, and return the arguments of `ack`, with a note or errors."""
+def _submit_form(deps: Dependencies, interaction: Interaction, view: View) -> dict[str, Any]:
+    """Submit the change in a form. Return the arguments for `ack`: a view or the form's errors."""
     try:
         change = views.read_form(str(view["callback_id"]), view["state"]["values"])
-        request = services.request_service.submit(
-            interaction.key, change, interaction.user, interaction.team
-        )
+        request = request_service.submit(deps, interaction, change)
     except views.FormErrors as error:
         return {"response_action": "errors", "errors": error.errors}
     except EndDatePassed as error:
@@ -315,38 +274,38 @@ def _submit_form(services: HandlerServices, interaction: Interaction, view: View
     return {"response_action": "update", "view": views.text_modal(text)}
 
 
-def _open_modal(services: HandlerServices, interaction: Interaction, view: View) -> ViewRef:
+def _open_modal(deps: Dependencies, interaction: Interaction, view: View) -> ViewRef:
     """Open a modal or, if the interaction took place in a modal, update that modal."""
     if interaction.modal is None:
-        return services.deps.slack_api.open_view(interaction.trigger, view)
-    return services.deps.slack_api.update_view(interaction.modal, view)
+        return deps.slack_api.open_view(interaction.trigger, view)
+    return deps.slack_api.update_view(interaction.modal, view)
 
 
 def _start_password(
-    services: HandlerServices,
+    deps: Dependencies,
     interaction: Interaction,
     mailbox: str | None = None,
     request_id: str | None = None,
 ) -> None:
     """Ask the person to confirm a new password, request approval for it, or explain a refusal."""
-    opened = _open_modal(services, interaction, views.loading_modal(views.PASSWORD_TITLE))
-    user, team = interaction.user, interaction.team
+    opened = _open_modal(deps, interaction, views.loading_modal(views.PASSWORD_TITLE))
     try:
         try:
-            authorized = services.passwords.authorize(user, team, mailbox, request_id)
+            authorized = passwords.authorize(deps, interaction, mailbox, request_id)
             view = views.password_confirm(authorized, request_id)
         except NeedsApproval:
             change = Change(Action.PASSWORD, mailbox or "")
-            request = services.request_service.submit(interaction.key, change, user, team)
+            request = request_service.submit(deps, interaction, change)
             view = views.text_modal(messages.received_text(request))
     except EXPECTED as error:
-        text = services.error_text(interaction, Action.PASSWORD, error)
+        text = _error_text(deps, interaction, Action.PASSWORD, error)
         view = views.text_modal(text, views.PASSWORD_TITLE)
-    services.deps.slack_api.update_view(opened, view)
+    deps.slack_api.update_view(opened, view)
 
 
 def _create_password(
-    services: HandlerServices,
+    deps: Dependencies,
+    mail_host: str,
     interaction: Interaction,
     window: ViewRef,
     mailbox: str,
@@ -356,7 +315,7 @@ def _create_password(
     acknowledged = time.monotonic()
 
     def show(password: SecretStr) -> None:
-        shown = views.password_shown(mailbox, password.get_secret_value(), services.mail_host)
+        shown = views.password_shown(mailbox, password.get_secret_value(), mail_host)
         update(shown)
 
     def update(view: View) -> None:
@@ -364,22 +323,20 @@ def _create_password(
         wait_for_display(acknowledged)
         for _ in range(SEND_ATTEMPTS - 1):
             try:
-                services.deps.slack_api.update_view(window, view)
+                deps.slack_api.update_view(window, view)
             except SlackUnavailable as error:
                 time.sleep(min(error.retry_after or RETRY_DELAY_SECONDS, MAX_RETRY_DELAY_SECONDS))
             else:
                 return
-        services.deps.slack_api.update_view(window, view)
+        deps.slack_api.update_view(window, view)
 
     try:
-        services.passwords.create_and_show(
-            interaction.key, interaction.user, interaction.team, mailbox, request_id, show
-        )
+        passwords.create_and_show(deps, interaction, mailbox, request_id, show)
     except RepeatedDelivery:
         # The handler of the first delivery updates the modal.
         return
     except EXPECTED as error:
-        text = services.error_text(interaction, Action.PASSWORD, error)
+        text = _error_text(deps, interaction, Action.PASSWORD, error)
         # If the password was not shown, the person gets a direct message as well, in case they have
         # closed the window.
         ignored = (SlackUnavailable, SlackRejected) if isinstance(error, NotShown) else ()

@@ -13,7 +13,7 @@ from postroom_bot.ui.views import SHORTCUT_MENU
 SCOPES = {
     "commands": "Receive `/email` and the shortcut.",
     "chat:write": "Post cards, reminders and notices.",
-    "im:write": "Send results to requesters as direct messages.",
+    "im:write": "Send direct messages to requesters, voters and mailbox owners.",
     "users:read": "Reject guests, bots, deactivated accounts and members of other workspaces.",
     "users:read.email": "Find a person's mailbox if the policy trusts Slack email addresses.",
     "usergroups:read": "List the members of user groups in the policy.",
@@ -21,21 +21,19 @@ SCOPES = {
 EVENTS = ("app_home_opened", "user_change")
 
 _LONG = (
-    "Request email addresses, forwarding and passwords without leaving Slack. Your organisation's "
+    "Request email addresses, forwarding and passwords without leaving Slack. Your organization's "
     "policy decides which requests need an approval. Never type a password in Slack. The bot never "
     "posts one either: it shows a new password once, in a window that only the mailbox's owner "
     "sees. Every step is recorded in a tamper-evident audit log."
 )
 
 
-def manifest(*, socket_mode: bool, url: str | None = None) -> dict[str, Any]:
-    """Return the manifest for Socket Mode or for HTTP.
+def manifest(url: str | None = None) -> dict[str, Any]:
+    """Return the manifest for HTTP, or for Socket Mode if no URL is given.
 
-    :raises ValueError: if the URL is missing, invalid, or given with Socket Mode
+    :raises ValueError: if the URL is invalid
     """
-    if socket_mode and url is not None:
-        raise ValueError("Socket Mode needs no URL. Omit it.")
-    if not socket_mode and not (url or "").startswith("https://"):
+    if url is not None and not url.startswith("https://"):
         raise ValueError("Give the bot's public URL. It must begin with https://.")
     *words, last = dict.fromkeys(one.words.split()[0] for one in SUBCOMMANDS)
     request_url = {"request_url": url} if url else {}
@@ -76,7 +74,7 @@ def manifest(*, socket_mode: bool, url: str | None = None) -> dict[str, Any]:
             "event_subscriptions": {"bot_events": list(EVENTS), **request_url},
             "interactivity": {"is_enabled": True, **request_url},
             "org_deploy_enabled": False,
-            "socket_mode_enabled": socket_mode,
+            "socket_mode_enabled": url is None,
             "token_rotation_enabled": False,
         },
     }

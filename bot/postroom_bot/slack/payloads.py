@@ -6,12 +6,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from slack_bolt import Respond
 
-from postroom_bot.backends.slack_api import ViewRef
-from postroom_bot.domain import MessageRef
+from postroom_bot.domain import Interaction, MessageRef, ViewRef
 from postroom_bot.ui.markup import Message
 
 #: How long Slack may take to display an acknowledgement or replace a view with it. A reply that
@@ -21,29 +20,6 @@ DISPLAY_SECONDS = 0.5
 #: Bolt's `ack` and `respond`.
 Responder = Callable[..., Any]
 Body = Mapping[str, Any]
-
-
-class Interaction(NamedTuple):
-    """A command, a pressed button, a shortcut or a submitted view.
-
-    :param team: the id of the person's workspace, which can differ from the bot's
-    :param key: the idempotency key, which is the same if Slack delivers the interaction again
-    :param trigger: the trigger id, which is valid for 3 seconds; "" for a submitted view
-    :param value: the request id in the button's value, or ""
-    :param modal: the submitted modal, or the modal that contains the button
-    :param card: the message that contains the button
-    :param app: the id of the app that posted the message; "" if the payload names two different
-        apps
-    """
-
-    user: str
-    team: str
-    key: str
-    trigger: str
-    value: str = ""
-    modal: ViewRef | None = None
-    card: MessageRef = MessageRef("", "")
-    app: str = ""
 
 
 def interaction_of(body: Body) -> Interaction:
@@ -68,7 +44,7 @@ def interaction_of(body: Body) -> Interaction:
         str(team),
         key,
         trigger,
-        value=str(pressed.get("value") or ""),
+        request_id=str(pressed.get("value") or ""),
         modal=modal,
         card=MessageRef(
             str(container.get("channel_id") or ""), str(container.get("message_ts") or "")

@@ -37,8 +37,9 @@ EVENTS = {
     "request.new": "A request was created.",
     "request.pending": "The policy requires approvals. The row includes the rule, the quorum and "
     "the policy's digest.",
-    "request.approved": "The request may be executed: the policy allows it, it has all approvals, "
-    "or an execution will be retried.",
+    "request.approved": "The request can be executed, because the policy allows it without "
+    "approval, it has all approvals, its execution will be retried, or it removes an alias or a "
+    "forwarder after the last day.",
     "request.executing": "The execution started. The row includes the number of the attempt.",
     "request.resumed": "The execution was resumed after a crash.",
     "request.done": "The request was executed.",
@@ -55,8 +56,8 @@ EVENTS = {
     "vote.refused": "The vote doesn't count. The row includes the reason.",
     "vote.turned_away": "The person can't vote on this card, for example because they made the "
     "request or because this is not the request's current card. The row includes the reason.",
-    "person.turned_away": "A person tried something forbidden outside a request, such as listing "
-    "another mailbox.",
+    "person.turned_away": "A person tried something forbidden that belongs to no request, such as "
+    "listing the aliases of another person's mailbox.",
 }
 
 _SECRET = re.compile(
@@ -98,7 +99,7 @@ class Verified:
 class Tampered(Exception):
     """The audit was tampered with.
 
-    :param seq: the number of the first affected row
+    :param seq: the number of the first row that could not be verified
     """
 
     def __init__(self, seq: int, sentence: str) -> None:
@@ -172,7 +173,11 @@ def verify(connection: Connection) -> Verified:
         page = connection.execute(wanted.where(table.c.seq > count)).all()
     head = connection.execute(select(audit_head.c.seq, audit_head.c.hash)).one_or_none()
     if head is None or tuple(head) != (count, last):
-        raise Tampered(count + 1, f"The end of the audit was changed: see row {count + 1}.")
+        text = (
+            f"The recorded end of the audit does not match row {count}: rows at the end, or the "
+            "recorded end itself, were changed."
+        )
+        raise Tampered(count + 1, text)
     return Verified(count, last)
 
 

@@ -11,7 +11,8 @@ The exported definition file complements the administrator's own file, so that t
 
 - If the files contradict each other (for example, the administrator's file still lists an alias
   that was removed in Slack, or assigns an address to another mailbox), nothing is changed, and the
-  error names both locations. Correct the file, or change the ledger with another request.
+  error names both locations. Correct the administrator's file, or make a request in Slack that
+  reverts the change.
 - A forwarder gets all members that either file lists. A destination that was removed in Slack but
   is still in the administrator's file is added again, because a definition can't declare a member
   absent.
@@ -38,7 +39,6 @@ class LedgerEntry(NamedTuple):
 
     request_id: str
     change: Change
-    at: datetime
 
 
 def record(connection: Connection, *, request_id: str, change: Change, at: datetime) -> None:
@@ -53,23 +53,23 @@ def entries(connection: Connection) -> list[LedgerEntry]:
     """Return all entries in order."""
     rows = connection.execute(select(table).order_by(table.c.seq)).mappings()
     found = (from_row(table, row) for row in rows)
-    return [LedgerEntry(one["request"], one["change"], one["at"]) for one in found]
+    return [LedgerEntry(one["request"], one["change"]) for one in found]
 
 
 def definition(
-    changes: Iterable[Change], mailboxes: Container[str], zone: tzinfo = UTC
+    recorded: Iterable[LedgerEntry], mailboxes: Container[str], zone: tzinfo = UTC
 ) -> dict[str, Any]:
-    """Return the changes as the content of a definition file, sorted.
+    """Return the entries as the content of a definition file, sorted.
 
     An expired alias keeps its end date, so the result does not depend on the current time.
 
-    :param changes: the changes in the ledger, oldest first
+    :param recorded: the entries of the ledger, oldest first
     :param mailboxes: the existing mailboxes; aliases of other mailboxes are omitted
     :param zone: the time zone in which the last day of an alias ends
     """
     aliases: dict[str, list[Any]] = {}
     forwarders: list[dict[str, Any]] = []
-    for change in sorted(in_force(changes), key=lambda change: change.target):
+    for change in sorted((one.change for one in in_force(recorded)), key=lambda one: one.target):
         alias: Any = change.target
         match change.action:
             case Action.FORWARD_ADD:
@@ -91,15 +91,17 @@ def definition(
     }
 
 
-def in_force(changes: Iterable[Change]) -> list[Change]:
-    """Return the changes that no later change has replaced.
+def in_force(recorded: Iterable[LedgerEntry]) -> list[LedgerEntry]:
+    """Return the entries that no later entry has replaced.
 
-    Only the latest change to an address is in force. However, removing an alias from a mailbox
-    doesn't affect other mailboxes, because anyone may request the removal of an address that
-    was never theirs.
+    Only the latest change to an address is in force. However, the removal of an alias replaces only
+    changes to the same mailbox: people may request the removal of an address that was never theirs,
+    and the mailbox that has this address must keep it.
     """
-    found: dict[str, list[Change]] = {}
-    for change in changes:
+    found: dict[str, list[LedgerEntry]] = {}
+    for entry in recorded:
+        change = entry.change
         before = found.get(change.target, ()) if change.action is Action.ALIAS_REMOVE else ()
-        found[change.target] = [*(one for one in before if one.mailbox != change.mailbox), change]
-    return [change for about_one in found.values() for change in about_one]
+        others = [one for one in before if one.change.mailbox != change.mailbox]
+        found[change.target] = [*others, entry]
+    return [entry for about_one in found.values() for entry in about_one]

@@ -20,12 +20,10 @@ from postroom_bot.store.tables import slack_email as table
 class ProfileEmail(NamedTuple):
     """The email address of a Slack user.
 
-    :param since: when the address was first seen
     :param changed_at: when it replaced another address; None if it never did
     """
 
     email: str
-    since: datetime
     changed_at: datetime | None
 
 
@@ -40,6 +38,6 @@ def record(connection: Connection, user: str, email: str, *, at: datetime) -> da
 
 def latest(connection: Connection, user: str) -> ProfileEmail | None:
     """Return the last recorded address of a user, or None."""
-    columns = (table.c.email, table.c.since, table.c.changed_at)
-    row = connection.execute(select(*columns).where(table.c.user == user)).one_or_none()
+    wanted = select(table.c.email, table.c.changed_at).where(table.c.user == user)
+    row = connection.execute(wanted).one_or_none()
     return ProfileEmail._make(row) if row else None

@@ -4,8 +4,8 @@
 
 The holder of a lease processes the request outside transactions and writes with `save` and
 `transition`. Both functions check the state and the lease first, so a holder that has lost its
-lease can no longer write. While a request is executed, the holder of its lease locks the mailbox or
-forwarder.
+lease can no longer write. During the execution, the holder of the lease also holds a lock on the
+mailbox or forwarder.
 """
 
 from __future__ import annotations
@@ -56,12 +56,11 @@ def add(
     at: datetime,
     origin: str = "slack",
     state: State = State.NEW,
-    due_at: datetime | None = None,
     **fields: Any,
 ) -> Request:
-    """Add a request with a new id. The request is due immediately unless `due_at` is given."""
-    due = at if due_at is None else due_at
-    made = Request("", change, requester, team, state, at, origin=origin, due_at=due, **fields)
+    """Add a request with a new id. By default, the request is due immediately."""
+    fields = {"due_at": at, **fields}
+    made = Request("", change, requester, team, state, at, origin=origin, **fields)
     for tried in itertools.count():
         length = ID_LENGTH + tried // TRIES_PER_LENGTH
         made = replace(made, id="R-" + "".join(secrets.choice(ID_ALPHABET) for _ in range(length)))
@@ -233,8 +232,8 @@ def open_duplicate(
 
     Two changes that differ only in their reason or end date are considered the same.
 
-    :param of: a new request; its duplicates can only be requests that were created earlier or are
-        already evaluated
+    :param of: the new request itself, if it is already saved; then another request counts only if
+        it was created earlier or is already evaluated
     """
     same = replace(change, justification="", last_day=None).as_dict()
     for one in open_by(connection, requester):
@@ -248,7 +247,7 @@ def open_duplicate(
 
 
 def latest_by_destination(connection: Connection, forwarder: str) -> dict[str, Request]:
-    """Return the latest request for each destination that the bot has added and not removed."""
+    """Return the request that last added each destination, unless it was removed since."""
     done = and_(table.c.target == forwarder, table.c.state == State.DONE)
     found: dict[str, Request] = {}
     for one in _all(connection, select(table).where(done).order_by(table.c.closed_at, table.c.id)):

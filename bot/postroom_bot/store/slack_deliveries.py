@@ -8,16 +8,11 @@ from datetime import datetime
 
 from sqlalchemy import Connection, delete
 
-from postroom_bot.store.tables import KEY_LENGTH, inbox, insert_new
+from postroom_bot.store.tables import inbox, insert_new
 
 
 def record_if_new(connection: Connection, key: str, *, at: datetime) -> bool:
-    """Store the key of a delivery, and return whether the key is new.
-
-    :raises ValueError: if the key has more than 200 characters
-    """
-    if len(key) > KEY_LENGTH:
-        raise ValueError(f"a delivery's key must not exceed {KEY_LENGTH} characters")
+    """Store the key of a delivery, and return whether the key is new."""
     return insert_new(connection, inbox, {"key": key, "at": at})
 
 

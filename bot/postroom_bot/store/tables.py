@@ -48,7 +48,6 @@ from postroom_common.database import Database
 from postroom_common.migrations import Schema
 
 CODE_LENGTH = 16
-KEY_LENGTH = 200
 
 # Fields that store a reason in two columns, and fields that store a tuple as a JSON list.
 _REASONS = frozenset({"blocked", "result", "refusal"})
@@ -196,7 +195,7 @@ notification = Table(
 inbox = Table(
     "inbox",
     metadata,
-    Column("key", String(KEY_LENGTH), primary_key=True),
+    Column("key", String(200), primary_key=True),
     _time("at", index=True),
 )
 

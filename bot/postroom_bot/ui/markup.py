@@ -167,20 +167,6 @@ def message(lines: Iterable[str], *buttons: Block) -> Message:
     return Message(text, [*sections(kept), *row])
 
 
-def field(
-    block_id: str,
-    label: str,
-    hint: str,
-    element: models.InputInteractiveElement,
-    *,
-    optional: bool = False,
-) -> Block:
-    """Return a labeled form field."""
-    return models.InputBlock(
-        block_id=block_id, label=label, hint=hint, element=element, optional=optional
-    ).to_dict()
-
-
 def verbatim(text: str) -> Block:
     """Return a block of text to copy, in which Slack interprets neither markup nor emoji."""
     piece = {"type": "text", "text": text or _EMPTY}
@@ -196,7 +182,6 @@ def modal(
     blocks: Sequence[Block],
     *,
     submit: str = "",
-    close: str = "Close",
     metadata: str = "",
 ) -> View:
     """Return a modal.
@@ -208,7 +193,7 @@ def modal(
         type="modal",
         callback_id=callback_id,
         title=one_line(title, _MAX_TITLE) or _EMPTY,
-        close=close,
+        close="Cancel" if submit else "Close",
         blocks=list(blocks),
         submit=submit or None,
         private_metadata=metadata or None,

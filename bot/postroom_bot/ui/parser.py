@@ -98,9 +98,7 @@ DESTINATIONS = ArgumentType(
 )
 DOMAIN = ArgumentType(_domain, "That is not a domain. Write it in full, such as `example.com`.")
 DAY = ArgumentType(_day, "That is not a date. Write it as `YYYY-MM-DD`, such as `2027-01-31`.")
-REQUEST = ArgumentType(
-    _request_id, "That is not a request number. Request numbers look like `R-7K2M`."
-)
+REQUEST = ArgumentType(_request_id, "That is not a request ID. Request IDs look like `R-7K2M`.")
 REASON = ArgumentType(_reason, f"The reason is too long. Use at most {MAX_REASON} characters.")
 
 
@@ -234,7 +232,7 @@ class Subcommand(NamedTuple):
             elif argument.required:
                 raise InvalidCommand(f"The command is incomplete. {self.hint}")
         if typed.get(""):
-            raise InvalidCommand(f"That is more than I expected. {self.hint}")
+            raise InvalidCommand(f"The command has extra words. {self.hint}")
         if isinstance(self.creates, Action):
             return Change(self.creates, **values, justification=reason)
         return self.creates(**values)
@@ -286,7 +284,7 @@ SUBCOMMANDS = (
     ),
     Subcommand(
         "password [MAILBOX]",
-        "Creates a new password for your mailbox and shows it once.",
+        "Creates a new password for your mailbox, or requests one for another mailbox.",
         Password,
         (_OWN_OR_OTHER,),
         allows_reason=False,
@@ -301,7 +299,7 @@ SUBCOMMANDS = (
     ),
     Subcommand(
         "forward remove ADDRESS [to DESTINATION[, DESTINATION ...]] [because REASON]",
-        "Requests an end to forwarding an address to some or all destinations.",
+        "Requests an end to the forwarding of an address to some or all destinations.",
         Action.FORWARD_REMOVE,
         (_TARGET, Argument("destinations", DESTINATIONS, "to")),
         example="forward remove team@example.com to bob@example.com",

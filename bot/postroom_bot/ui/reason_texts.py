@@ -70,7 +70,7 @@ TEXTS: Mapping[str, str] = MappingProxyType(
         "mailbox.changed": "The email address in your Slack profile has changed. I can use the new "
         f"one from {{counts_from:time}}. {_ASK_APPROVERS}",
         "mailbox.pinned_to_another": "The policy assigns the email address in your Slack profile "
-        f"to another account. {_ASK_APPROVERS}",
+        f"to another Slack account. {_ASK_APPROVERS}",
         "mailbox.unnamed": "I don't know which mailbox is yours. Name it in the command.",
         "mailbox.unknown": "I don't know which mailbox is yours. Ask a mail administrator.",
         "mailbox.private": "You can only see your own mailbox. Ask a mail administrator.",
@@ -115,8 +115,8 @@ TEXTS: Mapping[str, str] = MappingProxyType(
         "forward.missing_destination": "{destination} does not exist here. Check the spelling.",
         # Ends of aliases and forwarders.
         "end.passed": "That end date has passed. Choose a later one.",
-        "end.replaced": "A later request has extended or removed this. `/email status` lists your "
-        "requests.",
+        "end.replaced": "A later request has extended or removed this alias or forwarding. "
+        "`/email status` lists your requests.",
         "end.none": "{address} already exists and has no end date. Request its removal instead.",
         # The policy's decisions.
         "policy.deny": "{text:sentence}",
@@ -131,7 +131,7 @@ TEXTS: Mapping[str, str] = MappingProxyType(
         "limit.aliases": "The mailbox has {count:n} aliases, which is the limit. Remove one first.",
         "warning.reserved": "{address} is a reserved name. Anyone who receives its mail can obtain "
         "certificates for the domain or act in its name.",
-        "warning.sensitive": "{address} is a name that people trust, or looks like one.",
+        "warning.sensitive": "{address} has a name that people trust, or one that looks like it.",
         "warning.external": "Mail to {address} would be forwarded outside our domains, to "
         "{destinations}.",
         "warning.password": "This is the password of another person's mailbox.",

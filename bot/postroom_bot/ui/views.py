@@ -14,22 +14,14 @@ from typing import Any, NamedTuple
 
 from slack_sdk.models.blocks import (
     DatePickerElement,
+    InputBlock,
     InputInteractiveElement,
     Option,
     PlainTextInputElement,
     StaticSelectElement,
 )
 
-from postroom_bot.domain import (
-    FOLLOWING,
-    Action,
-    Change,
-    MessageRef,
-    Person,
-    Reason,
-    Request,
-    State,
-)
+from postroom_bot.domain import Action, Change, MessageRef, Person, Reason, Request
 from postroom_bot.ui import messages, parser
 from postroom_bot.ui.markup import (
     MAX_ADDRESS,
@@ -38,7 +30,6 @@ from postroom_bot.ui.markup import (
     View,
     button,
     code,
-    field,
     header,
     mention,
     modal,
@@ -174,8 +165,12 @@ def form(callback_id: str, aliases: Sequence[str] = ()) -> View:
     made = FORMS[callback_id]
     labels, hints = {"target": made.label, **_LABELS}, {**_HINTS, **made.hints}
     fields = {
-        name: field(
-            name, labels[name], hints[name], _INPUTS[argument_type], optional=not is_required
+        name: InputBlock(
+            block_id=name,
+            label=labels[name],
+            hint=hints[name],
+            element=_INPUTS[argument_type],
+            optional=not is_required,
         )
         for name, argument_type, _keyword, is_required in made.arguments
     }
@@ -185,9 +180,11 @@ def form(callback_id: str, aliases: Sequence[str] = ()) -> View:
         options = [Option(text=alias, value=alias) for alias in aliases]
         select = StaticSelectElement(action_id=VALUE, options=options)
         hint = "For another mailbox, type /email alias remove ADDRESS from MAILBOX."
-        fields["target"] = field("target", made.label, hint, select)
-    blocks = [section(made.text), *fields.values()]
-    return modal(callback_id, made.title, blocks, submit="Send request", close="Cancel")
+        fields["target"] = InputBlock(
+            block_id="target", label=made.label, hint=hint, element=select
+        )
+    blocks = [section(made.text), *(one.to_dict() for one in fields.values())]
+    return modal(callback_id, made.title, blocks, submit="Send request")
 
 
 def read_form(callback_id: str, values: Mapping[str, Any]) -> Change:
@@ -238,7 +235,6 @@ def password_confirm(mailbox: str, request_id: str | None = None) -> View:
         PASSWORD_TITLE,
         [section(text)],
         submit="Create password",
-        close="Cancel",
         metadata=json.dumps({"mailbox": mailbox, "request": request_id}),
     )
 
@@ -275,13 +271,12 @@ def deny_reason(request_id: str, card: MessageRef) -> View:
     :param card: the message whose button was pressed
     """
     hint = "The requester and the approvers will see this reason."
-    reason = field("reason", "Reason", hint, _REASON_INPUT)
+    reason = InputBlock(block_id="reason", label="Reason", hint=hint, element=_REASON_INPUT)
     return modal(
         DENY_REASON,
         f"Deny {request_id}",
-        [reason],
+        [reason.to_dict()],
         submit="Deny",
-        close="Cancel",
         metadata=json.dumps({"request": request_id, "channel": card.channel, "ts": card.ts}),
     )
 
@@ -341,7 +336,7 @@ def home_tab(
     blocks = [title, *sections(lines), form_buttons(), header("My open requests")]
     for request in requests[:_MAX_REQUESTS]:
         blocks.append(section(messages.summary(request)))
-        if State.CANCELLED in FOLLOWING.get(request.state, ()):
+        if request.is_cancellable:
             buttons = [messages.cancel_button(request)]
             blocks.append({"type": "actions", "elements": buttons})
     blocks += _remainder(requests, "You have no open requests.")

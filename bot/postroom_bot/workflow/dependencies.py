@@ -31,7 +31,7 @@ class Dependencies:
 
     :param clock: a function that returns the current time in UTC
     :param policy: a function that returns the current policy
-    :param mail: the client for the mail service, for queries and passwords
+    :param mail: the client for the mail service, for queries, previews and passwords
     :param executor: the executor for changes to aliases and forwarders
     :param process_name: the unique name of this process, used in leases
     :param lease: how long a lease lasts; leases are renewed between calls to services

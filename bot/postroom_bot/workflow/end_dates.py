@@ -22,9 +22,9 @@ def current_end(deps: Dependencies, change: Change) -> date | None:
         added = deps.database.read(lambda c: requests.latest_by_destination(c, change.target))
         ends = [added[one].change.last_day if one in added else None for one in change.destinations]
         return None if None in ends else max(end for end in ends if end is not None)
-    for one in ledger.in_force(entry.change for entry in deps.database.read(ledger.entries)):
-        if one.action is change.action and one.target == change.target:
-            return one.last_day
+    for one in ledger.in_force(deps.database.read(ledger.entries)):
+        if one.change.action is change.action and one.change.target == change.target:
+            return one.change.last_day
     return None
 
 
@@ -46,11 +46,7 @@ def removal_change(c: Connection, request: Request) -> Change | None:
         found = requests.latest_by_destination(c, change.target)
         own = tuple(name for name, one in found.items() if one.id == request.id)
         return Change(Action.FORWARD_REMOVE, change.target, destinations=own) if own else None
-    entries = ledger.entries(c)
-    in_force = ledger.in_force(one.change for one in entries)
-    own_changes = [one.change for one in entries if one.request_id == request.id]
-    # Compare by identity, because a later request may have made an equal change.
-    if any(one is mine for one in in_force for mine in own_changes):
+    if any(one.request_id == request.id for one in ledger.in_force(ledger.entries(c))):
         return Change(Action.ALIAS_REMOVE, change.target, change.mailbox)
     return None
 

@@ -12,7 +12,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from postroom_bot.backends.mail_executor import preview
 from postroom_bot.domain import Action, Change, Decision, Person, Reason, Request, State, Verdict
 from postroom_bot.errors import Rejected
 from postroom_bot.policy.engine import (
@@ -77,8 +76,8 @@ def current_decision(
     """Return the current policy's decision on a change.
 
     :param change: the change, including its mailbox
-    :param limits_before: the creation time and the id ("" if it is not saved yet) of a new request,
-        so that the policy's limits count only earlier requests; None to apply no limits
+    :param limits_before: for a new request, its creation time and its id ("" before it is saved);
+        the policy's limits then count only earlier requests. None to apply no limits.
     :raises Unavailable: if the mail service does not respond
     :raises SlackUnavailable: if Slack does not respond
     """
@@ -159,7 +158,7 @@ def _why_refused(
 def _why_not_executable(deps: Dependencies, person: Person, change: Change) -> Reason | None:
     """Return the reason why the change can't be executed or would have no effect, or None."""
     try:
-        if preview(deps.mail, change).changed:
+        if deps.mail.preview(change).changed:
             return None
     except Rejected as rejection:
         return rejection.reason

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Execute an approved request: recheck it, make the change and record the outcome.
 
-Each request is executed at least once, because after a crash another worker repeats the idempotent
-execution. Only one worker can record the outcome.
+A request may be executed more than once: after a crash, another worker repeats the execution, which
+is idempotent. Only one worker can record the outcome.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _record(leased: LeasedRequest, outcome: Outcome) -> None:
 
 
 def retry_delay(failures: int, retry_after: float | None = None) -> float:
-    """Return how many seconds to wait before a retry. The delay doubles with each failure.
+    """Return the seconds to wait before a retry, which double with each failure up to MAX_DELAY.
 
     :param failures: the number of failures, at least 1
     :param retry_after: the minimum delay that the service asked for, if any

@@ -43,7 +43,7 @@ class LeasedRequest:
 
     @property
     def lock_name(self) -> str:
-        """The name to lock: the forwarder, or the mailbox together with all its addresses."""
+        """The name to lock: a forwarder, or a mailbox, whose lock also covers its aliases."""
         return self.request.change.mailbox or self.request.change.target
 
     def votes(self) -> list[Vote]:

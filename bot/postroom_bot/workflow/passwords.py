@@ -17,7 +17,17 @@ from contextlib import suppress
 from pydantic import SecretStr
 
 from postroom_bot.addresses import domain_of
-from postroom_bot.domain import Action, Change, Decision, Person, Reason, Request, State, Verdict
+from postroom_bot.domain import (
+    Action,
+    Change,
+    Decision,
+    Interaction,
+    Person,
+    Reason,
+    Request,
+    State,
+    Verdict,
+)
 from postroom_bot.errors import (
     Forbidden,
     LeaseLost,
@@ -26,7 +36,6 @@ from postroom_bot.errors import (
     SlackUnavailable,
     Unavailable,
     UserError,
-    user_error_if_unavailable,
 )
 from postroom_bot.policy.engine import with_own_mailbox
 from postroom_bot.store import audit, requests, sent_notifications, slack_deliveries
@@ -69,176 +78,171 @@ def new_password() -> str:
     return "-".join(groups)
 
 
-class Passwords:
-    """A thread-safe service that authorizes and creates new passwords."""
+def authorize(
+    deps: Dependencies, interaction: Interaction, mailbox: str | None, request_id: str | None
+) -> str:
+    """Return the mailbox for which this person may create a password now. Nothing is written.
 
-    def __init__(self, deps: Dependencies) -> None:
-        self._deps = deps
+    :param mailbox: the requested mailbox; None for the person's own
+    :param request_id: the id of an approved request, whose mailbox is used instead
+    :raises NeedsApproval: if the password requires an approved request
+    :raises UserError: if the person may not create the password, or too many people are waiting
+    :raises SlackUnavailable or SlackRejected: if Slack can't confirm the person's account
+    :raises Unavailable: if the mail service does not respond
+    """
+    with deps.mail_slot():
+        person = deps.people.caller(interaction.user, interaction.team, fresh=True)
+        if request_id is not None:
+            found = deps.database.read(lambda c: requests.get(c, request_id))
+            return _require_approved(deps, found, person).change.target
+        change = with_own_mailbox(Change(Action.PASSWORD, mailbox or ""), person)
+        name = change.target
+        # Check the name before it is stored, because it may be a password typed by mistake.
+        if mailbox not in (None, person.mailbox) and (
+            domain_of(name) not in deps.mail.domains() or deps.mail.aliases(name) is None
+        ):
+            raise UserError("password.not_a_mailbox")
+        _require_allowed(deps, person, change)
+        return name
 
-    def authorize(
-        self, user: str, team: str, mailbox: str | None = None, request_id: str | None = None
-    ) -> str:
-        """Return the mailbox for which this person may create a password now. Nothing is written.
 
-        :param mailbox: the requested mailbox; None for the person's own
-        :param request_id: the id of an approved request, whose mailbox is used instead
-        :raises NeedsApproval: if the password requires an approved request
-        :raises UserError: if the password may not be created, or a service is unavailable
-        """
-        deps = self._deps
-        with user_error_if_unavailable(), deps.mail_slot():
-            person = deps.people.caller(user, team, fresh=True)
-            if request_id is not None:
-                found = deps.database.read(lambda c: requests.get(c, request_id))
-                return self._require_approved(found, person).change.target
-            change = with_own_mailbox(Change(Action.PASSWORD, mailbox or ""), person)
-            name = change.target
-            # Check the name before it is stored, because it may be a password typed by mistake.
-            if mailbox not in (None, person.mailbox) and (
-                domain_of(name) not in deps.mail.domains() or deps.mail.aliases(name) is None
-            ):
-                raise UserError("password.not_a_mailbox")
-            self._require_allowed(person, change)
-            return name
+def create_and_show(
+    deps: Dependencies, interaction: Interaction, mailbox: str, request_id: str | None, show: Show
+) -> None:
+    """Create, set and show a password, at most once for each key, and complete the request.
 
-    def create_and_show(
-        self, key: str, user: str, team: str, mailbox: str, request_id: str | None, show: Show
-    ) -> None:
-        """Create, set and show a password, at most once for each key, and complete the request.
-
-        :param key: the idempotency key, which is the same if Slack delivers the press again
-        :param mailbox: the mailbox that `authorize` returned
-        :raises RepeatedDelivery: if the key was used before
-        :raises NotShown: if the password was set but not shown; pressing the button again creates a
-            new password
-        :raises UserError: if the password was not created or was lost; pressing the button again
-            creates a new password
-        """
+    :param mailbox: the mailbox that `authorize` returned
+    :raises RepeatedDelivery: if the key was used before
+    :raises NotShown: if the password was set but not shown; pressing the button again creates a
+        new password
+    :raises UserError: if the person may not create the password, the mailbox is busy, or the mail
+        service did not confirm the password
+    :raises Rejected: if the mail service rejected the password
+    :raises SlackUnavailable or SlackRejected: if Slack can't confirm the person's account
+    :raises Unavailable: if the mail service does not respond before the password is set
+    """
+    try:
+        with deps.mail_slot():
+            person = deps.people.caller(interaction.user, interaction.team, fresh=True)
+            if person.mailbox != mailbox:
+                raise Forbidden("password.not_yours")
+            if request_id is None:
+                leased = _begin_own(deps, interaction.key, person)
+            else:
+                leased = _begin_approved(deps, interaction.key, person, request_id)
         try:
-            with user_error_if_unavailable():
-                with self._deps.mail_slot():
-                    person = self._deps.people.caller(user, team, fresh=True)
-                    if person.mailbox != mailbox:
-                        raise Forbidden("password.not_yours")
-                    if request_id is None:
-                        leased = self._begin_own(key, person)
-                    else:
-                        leased = self._begin_approved(key, person, request_id)
-                try:
-                    with self._deps.mail_slot():
-                        if request_id is not None:
-                            # Recheck everything that led to the approval.
-                            self._require_approved(leased.request, person)
-                            if why := recheck(leased, leased.approvals()):
-                                leased.transition(State.REFUSED, result=why)
-                                raise UserError(why)
-                        password = self._set_password(leased)
-                    _show(leased, password, show)
-                finally:
-                    leased.release(leased.now)
-                    self._deps.wake.set()
-        except LeaseLost:
-            raise UserError("password.unknown_outcome") from None
+            with deps.mail_slot():
+                if request_id is not None:
+                    # Recheck everything that led to the approval.
+                    _require_approved(deps, leased.request, person)
+                    if why := recheck(leased, leased.approvals()):
+                        leased.transition(State.REFUSED, result=why)
+                        raise UserError(why)
+                password = _set_password(leased)
+            _show(leased, password, show)
+        finally:
+            leased.release(leased.now)
+            deps.wake.set()
+    except LeaseLost:
+        raise UserError("password.unknown_outcome") from None
 
-    def _require_allowed(self, person: Person, change: Change) -> Decision:
-        """Return the decision if it allows a password for the person's own mailbox.
 
-        :raises Forbidden: if the policy denies the password
-        :raises NeedsApproval: if the password requires an approved request
-        """
-        decision = current_decision(
-            self._deps, person, change, limits_before=(self._deps.clock(), "")
+def _require_allowed(deps: Dependencies, person: Person, change: Change) -> Decision:
+    """Return the decision if it allows a password for the person's own mailbox.
+
+    :raises Forbidden: if the policy denies the password
+    :raises NeedsApproval: if the password requires an approved request
+    """
+    decision = current_decision(deps, person, change, limits_before=(deps.clock(), ""))
+    if decision.verdict is Verdict.DENY:
+        raise Forbidden(decision.reason)
+    if decision.verdict is Verdict.NEEDS_APPROVAL or change.target != person.mailbox:
+        raise NeedsApproval("password.needs_approval", mailbox=change.target)
+    return decision
+
+
+def _require_approved(deps: Dependencies, request: Request | None, person: Person) -> Request:
+    """Return the request if this person may create its password now, or raise UserError."""
+    if request is None or request.change.action is not Action.PASSWORD:
+        raise Forbidden("password.not_yours")
+    if request.change.target != person.mailbox:
+        raise Forbidden("password.not_yours")
+    if request.state is not State.APPROVED:
+        raise UserError("password.not_offered", request=request.id, state=str(request.state))
+    if request.is_overdue(deps.clock()):
+        raise UserError("password.offer_expired", request=request.id)
+    return request
+
+
+def _begin_own(deps: Dependencies, key: str, person: Person) -> LeasedRequest:
+    """Create and lease an approved request for the person's own password."""
+    user = person.user
+    change = with_own_mailbox(Change(Action.PASSWORD, ""), person)
+    decision = _require_allowed(deps, person, change)
+    holder = new_lease_holder(deps)
+
+    def work(c: Connection) -> Request | None:
+        at = deps.clock()
+        if not slack_deliveries.record_if_new(c, key, at=at):
+            return None
+        new = requests.add(
+            c,
+            change=change,
+            requester=user,
+            team=deps.workspace.team,
+            at=at,
+            lease_holder=holder,
+            lease_until=at + deps.lease,
         )
-        if decision.verdict is Verdict.DENY:
-            raise Forbidden(decision.reason)
-        if decision.verdict is Verdict.NEEDS_APPROVAL or change.target != person.mailbox:
-            raise NeedsApproval("password.needs_approval", mailbox=change.target)
-        return decision
-
-    def _require_approved(self, request: Request | None, person: Person) -> Request:
-        """Return the request if this person may create its password now, or raise UserError."""
-        if request is None or request.change.action is not Action.PASSWORD:
-            raise Forbidden("password.not_yours")
-        if request.change.target != person.mailbox:
-            raise Forbidden("password.not_yours")
-        if request.state is not State.APPROVED:
-            raise UserError("password.not_offered", request=request.id, state=str(request.state))
-        if request.is_overdue(self._deps.clock()):
-            raise UserError("password.offer_expired", request=request.id)
+        execute_by = at + deps.policy().requests.expire_after
+        changes = decision_fields(new, change, person, decision)
+        request = requests.transition(
+            c, new, State.APPROVED, at=at, execute_by=execute_by, **changes
+        )
+        asked = {"change": change.as_dict(), "team": deps.workspace.team}
+        audit.append(c, "request.new", at=at, actor=user, request_id=new.id, data=asked)
+        allowed = {"rule": decision.rule, "digest": request.digest}
+        audit.append(c, "request.approved", at=at, actor=audit.BOT, request_id=new.id, data=allowed)
         return request
 
-    def _begin_own(self, key: str, person: Person) -> LeasedRequest:
-        """Create and lease an approved request for the person's own password."""
-        deps, user = self._deps, person.user
-        change = with_own_mailbox(Change(Action.PASSWORD, ""), person)
-        decision = self._require_allowed(person, change)
-        holder = new_lease_holder(deps)
+    request = deps.database.write(work)
+    if request is None:
+        raise RepeatedDelivery("password.in_progress")
+    return LeasedRequest(deps, request)
 
-        def work(c: Connection) -> Request | None:
-            at = deps.clock()
-            if not slack_deliveries.record_if_new(c, key, at=at):
-                return None
-            new = requests.add(
-                c,
-                change=change,
-                requester=user,
-                team=deps.workspace.team,
-                at=at,
-                lease_holder=holder,
-                lease_until=at + deps.lease,
-            )
-            execute_by = at + deps.policy().requests.expire_after
-            changes = decision_fields(new, change, person, decision)
-            request = requests.transition(
-                c, new, State.APPROVED, at=at, execute_by=execute_by, **changes
-            )
-            asked = {"change": change.as_dict(), "team": deps.workspace.team}
-            audit.append(c, "request.new", at=at, actor=user, request_id=new.id, data=asked)
-            allowed = {"rule": decision.rule, "digest": request.digest}
-            audit.append(
-                c, "request.approved", at=at, actor=audit.BOT, request_id=new.id, data=allowed
-            )
-            return request
 
-        request = deps.database.write(work)
-        if request is None:
-            raise RepeatedDelivery("password.in_progress")
-        return LeasedRequest(deps, request)
+def _begin_approved(deps: Dependencies, key: str, person: Person, request_id: str) -> LeasedRequest:
+    if not deps.database.write(lambda c: slack_deliveries.record_if_new(c, key, at=deps.clock())):
+        raise RepeatedDelivery("password.in_progress")
+    _require_approved(deps, deps.database.read(lambda c: requests.get(c, request_id)), person)
+    for _ in range(LEASE_ATTEMPTS):
+        if (leased := lease_request(deps, request_id)) is not None:
+            return leased
+        deps.stopping.wait(RETRY_DELAY_SECONDS)
+    raise UserError("mailbox.busy")
 
-    def _begin_approved(self, key: str, person: Person, request_id: str) -> LeasedRequest:
-        deps = self._deps
-        if not deps.database.write(
-            lambda c: slack_deliveries.record_if_new(c, key, at=deps.clock())
-        ):
-            raise RepeatedDelivery("password.in_progress")
-        self._require_approved(deps.database.read(lambda c: requests.get(c, request_id)), person)
-        for _ in range(LEASE_ATTEMPTS):
-            if (leased := lease_request(deps, request_id)) is not None:
-                return leased
-            deps.stopping.wait(RETRY_DELAY_SECONDS)
+
+def _set_password(leased: LeasedRequest) -> SecretStr:
+    leased.renew()
+    if not leased.lock():
+        _reopen_or_fail(leased, Reason("mailbox.busy"))
         raise UserError("mailbox.busy")
-
-    def _set_password(self, leased: LeasedRequest) -> SecretStr:
-        leased.renew()
-        if not leased.lock():
-            _reopen_or_fail(leased, Reason("mailbox.busy"))
-            raise UserError("mailbox.busy")
-        # Mark the request due, so that the worker handles it if this process crashes.
-        leased.transition(
-            State.EXECUTING,
-            also_write=lambda c: requests.mark_due(c, leased.request.id, at=leased.now),
-            attempts=leased.request.attempts + 1,
-        )
-        password = new_password()
-        try:
-            self._deps.mail.set_password(leased.request.change.target, password)
-        except Rejected as rejection:
-            leased.transition(State.FAILED, result=rejection.reason)
-            raise
-        except Unavailable:
-            _reopen_or_fail(leased, Reason("password.unknown_outcome"))
-            raise UserError("password.unknown_outcome") from None
-        return SecretStr(password)
+    # Mark the request due, so that the worker handles it if this process crashes.
+    leased.transition(
+        State.EXECUTING,
+        also_write=lambda c: requests.mark_due(c, leased.request.id, at=leased.now),
+        attempts=leased.request.attempts + 1,
+    )
+    password = new_password()
+    try:
+        leased.deps.mail.set_password(leased.request.change.target, password)
+    except Rejected as rejection:
+        leased.transition(State.FAILED, result=rejection.reason)
+        raise
+    except Unavailable:
+        _reopen_or_fail(leased, Reason("password.unknown_outcome"))
+        raise UserError("password.unknown_outcome") from None
+    return SecretStr(password)
 
 
 def _show(leased: LeasedRequest, password: SecretStr, show: Show) -> None:

@@ -100,7 +100,7 @@ class People:
     def caller(self, user: str, team: str, *, fresh: bool = False) -> Person:
         """Return the person who is using the bot.
 
-        :param team: the team that the interaction names; in an organization, it can differ
+        :param team: the workspace that the interaction names; in an organization, it can differ
             from the bot's
         :raises Forbidden: if the person may not use the bot
         """

@@ -83,6 +83,10 @@ def _tally_one(leased: LeasedRequest, vote: Vote) -> None:
 def _why_not_counted(
     request: Request, vote: Vote, voter: Person, approvals: list[Vote]
 ) -> Reason | None:
+    """Return why a vote does not count, or None.
+
+    :param approvals: the approvals that count already
+    """
     if voter.obstacle:
         return voter.obstacle
     if vote.card != request.card:

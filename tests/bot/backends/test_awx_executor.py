@@ -42,7 +42,6 @@ from postroom_bot.backends.awx_client import AwxClient, Job
 from postroom_bot.backends.awx_executor import REQUEST_VARIABLE, AwxExecutor
 from postroom_bot.backends.executor import Outcome
 from postroom_bot.backends.mail_api import MailApi
-from postroom_bot.backends.mail_executor import MailExecutor
 from postroom_bot.domain import Action, Change, Reason
 from postroom_bot.errors import Rejected, Unavailable
 
@@ -106,7 +105,7 @@ def automation(mail: MailApi, api: Api) -> Iterator[Automation]:
         else:
             wished = {"add_alias": alias, "remove_alias": no_alias}[playbook]
             change = wished(variables["mail_alias"], variables["mail_mailbox"])
-        MailExecutor(mail).execute(request_for(change), RecordingContext())
+        mail.execute(request_for(change), RecordingContext())
         return True
 
     with running_awx(play) as stand_in:
@@ -284,7 +283,7 @@ def test_a_job_that_cannot_have_its_effect_is_an_error(
     automation.stand_in.templates[7] = Template("add_alias", survey)
     with pytest.raises(Unavailable, match=r"awx\.misconfigured"):
         automation.execute(alias(HI), context)
-    assert f"ignores mail_mailbox, {REQUEST_VARIABLE}" in caplog.text
+    assert f"ignores the variables mail_mailbox, {REQUEST_VARIABLE}" in caplog.text
     assert (automation.statuses, context.last) == (["successful", "canceled"], {})
     automation.stand_in.going.set()
     automation.stand_in.templates[7] = Template("add_alias", asks_variables=True)

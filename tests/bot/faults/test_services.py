@@ -30,10 +30,11 @@ from ansible_collections.postroom.email.tests.support.clock import Clock
 from ansible_collections.postroom.email.tests.support.recording_proxy import Recorder, recording
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from postroom_bot.backends.mail_api import MailApi
-from postroom_bot.backends.slack_api import SlackApi, web_client
+from postroom_bot.backends.slack_api import SlackApi
 from postroom_bot.domain import Action, Change, Request, State
 from postroom_bot.store import ledger
 from postroom_bot.ui import messages
+from postroom_bot.workflow import queries
 from postroom_bot.workflow.people import People
 from postroom_common.database import Database
 
@@ -61,7 +62,7 @@ class Lives:
     def start_anew(self) -> None:
         """Empty the bot's caches, as a restart does."""
         deps, slack = self.harness.deps, self.harness.slack
-        slack_api = SlackApi(web_client(slack.bot_token, base_url=slack.base_url))
+        slack_api = SlackApi(slack.bot_token, slack.base_url)
         people = People(slack_api, deps.database, deps.clock, deps.policy, deps.workspace)
         self.harness.deps = self.harness.with_(slack_api=slack_api, people=people)
 
@@ -246,7 +247,7 @@ def _refused(lives: Lives, status: int) -> Request:
 def _status(lives: Lives, request: Request) -> str:
     """Return the output of the `status` command."""
     harness = lives.harness
-    return messages.request_list(harness.queries.status(request.requester, request.id)).text
+    return messages.request_list(queries.status(harness.deps, request.requester, request.id)).text
 
 
 def _direct(lives: Lives, request: Request) -> list[str]:

@@ -65,7 +65,7 @@ def test_a_ready_bot_reports_its_parts(flow: Deployment) -> None:
 def test_what_is_looked_up_is_answered_after_a_moment(
     flow: Deployment, text: str, answer: str
 ) -> None:
-    """A look-up is acknowledged, then answered in a second message, and creates no request."""
+    """A lookup is acknowledged, then answered in a second message, and creates no request."""
     company, asked = flow.company, len(flow.requests())
     company.api.forwarder(fresh_address(), [ALICE])
     before = len(company.alice.sees().ephemerals)

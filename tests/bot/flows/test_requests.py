@@ -39,7 +39,7 @@ CAROL = "carol@example.com"
 SECONDS = 10.0
 #: The number of worker threads.
 JOBS = 4
-#: A number of look-ups that exceeds the limit on queued look-ups.
+#: A number of lookups that exceeds the limit on queued lookups.
 CROWD = MAX_WAITING + 3
 #: The plans for bots that have little time to acknowledge commands.
 ACKNOWLEDGED = pytest.mark.parametrize(
@@ -132,9 +132,9 @@ def test_slow_jobs_delay_no_acknowledgement(hurried: Deployment) -> None:
 
 @ACKNOWLEDGED
 def test_a_crowd_that_waits_delays_no_other_person(hurried: Deployment) -> None:
-    """Queued look-ups do not delay other users' commands.
+    """Queued lookups do not delay other users' commands.
 
-    Excess look-ups are refused immediately.
+    Excess lookups are refused immediately.
     """
     company = hurried.company
     before = len(company.alice.sees().ephemerals)

@@ -287,9 +287,9 @@ def test_what_needs_no_decision_is_not_explained(run: Run, words: list[str]) -> 
 def test_the_manifest(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The manifest is printed as JSON, for the given transport."""
     status, out, _ = run("manifest")
-    assert (status, json.loads(out)) == (0, manifest(socket_mode=True))
+    assert (status, json.loads(out)) == (0, manifest())
     url = "https://bot.example.com/slack/events"
-    assert json.loads(run("manifest", "--url", url)[1]) == manifest(socket_mode=False, url=url)
+    assert json.loads(run("manifest", "--url", url)[1]) == manifest(url)
     assert run("manifest", "--url", "http://bot.example.com")[0] == 2
     monkeypatch.setattr("postroom_bot.cli.manifest", Mock(side_effect=KeyboardInterrupt))
     assert run("manifest") == (2, "", "postroom-bot: interrupted\n")

@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
 from postroom_bot.app import _slack_health
-from postroom_bot.backends.slack_api import SlackApi, web_client
+from postroom_bot.backends.slack_api import SlackApi
 from postroom_bot.errors import SlackRejected, SlackUnavailable
 from postroom_bot.ops.web_server import Health
 from postroom_bot.ui import views
@@ -31,7 +31,7 @@ def slack() -> Iterator[Workspace]:
 @pytest.fixture
 def slack_api(slack: Workspace) -> Iterator[SlackApi]:
     """Provide a client for the workspace."""
-    yield SlackApi(web_client(slack.bot_token, base_url=slack.base_url.rstrip("/")))
+    yield SlackApi(slack.bot_token, slack.base_url.rstrip("/"))
     slack.faults.clear()
 
 

@@ -293,11 +293,9 @@ def test_only_the_first_delivery_counts(database: Database, clock: Clock) -> Non
         database.write(undone)
     assert [first("a"), first("a"), first("b")] == [True, False, True]
     clock.advance(MINUTE)
-    assert first("k" * 200)
-    with pytest.raises(ValueError, match="200"):
-        first("k" * 201)
+    assert first("c")
     assert database.write(lambda c: slack_deliveries.purge(c, clock())) == 2
-    assert [first("a"), first("k" * 200)] == [True, False]
+    assert [first("a"), first("c")] == [True, False]
 
 
 def test_a_mailbox_lock_has_one_holder(database: Database, clock: Clock) -> None:
@@ -337,18 +335,17 @@ def test_a_changed_address_is_recorded_with_its_time(database: Database, clock: 
 
     The first address is not recorded as a change.
     """
-    begin = clock()
     assert database.read(lambda c: profile_emails.latest(c, "U1")) is None
     for _ in range(2):
         database.write(lambda c: profile_emails.record(c, "U1", MAILBOX, at=clock()))
         found = database.read(lambda c: profile_emails.latest(c, "U1"))
-        assert found == ProfileEmail(MAILBOX, begin, None)
+        assert found == ProfileEmail(MAILBOX, None)
         clock.advance(MINUTE)
     for email in ("mallory@example.com", MAILBOX):
         at = clock.advance(MINUTE)
         database.write(partial(profile_emails.record, user="U1", email=email, at=at))
         found = database.read(lambda c: profile_emails.latest(c, "U1"))
-        assert found == ProfileEmail(email, at, at)
+        assert found == ProfileEmail(email, at)
 
 
 def test_a_reservation_counts_until_its_end(database: Database, clock: Clock) -> None:
@@ -382,10 +379,7 @@ def test_the_ledger_has_each_change_once(database: Database, clock: Clock) -> No
         at = clock.advance(MINUTE)
         database.write(partial(ledger.record, request_id=request.id, change=request.change, at=at))
     found = database.read(ledger.entries)
-    assert [(one.request_id, one.change) for one in found] == [
-        (one.id, one.change) for one in made[::-1]
-    ]
-    assert found[0].at + MINUTE == found[1].at
+    assert found == [(one.id, one.change) for one in made[::-1]]
 
 
 BOB = "bob@example.com"

@@ -183,7 +183,8 @@ def test_notices_show_the_next_step_and_what_is_in_the_way() -> None:
 
 def test_the_home_tab_shows_the_mailbox_and_the_requests() -> None:
     """The Home tab shows the mailbox and the requests, or the reason why the user is blocked."""
-    mine = [request(), request(State.EXECUTING, id="R-2222")]
+    begun = request(State.APPROVED, id="R-4444", notes={"freeing": []})
+    mine = [request(), request(State.EXECUTING, id="R-2222"), begun]
     view = home_tab(PERSON, ["b@example.com", "a@example.com"], mine, [request(id="R-3333")])
     text = seen(view)
     assert text.index(MAILBOX) < text.index("`a@example.com`") < text.index("`b@example.com`")

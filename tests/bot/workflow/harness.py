@@ -22,12 +22,11 @@ from ansible_collections.postroom.email.tests.support.clock import Clock
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from postroom_bot.backends.executor import ExecutionContext, Executor, Outcome
 from postroom_bot.backends.mail_api import MailApi
-from postroom_bot.backends.mail_executor import MailExecutor
-from postroom_bot.backends.slack_api import SlackApi, web_client
+from postroom_bot.backends.slack_api import SlackApi
 from postroom_bot.domain import (
     Action,
-    ButtonPress,
     Change,
+    Interaction,
     MessageRef,
     Reason,
     Request,
@@ -39,11 +38,9 @@ from postroom_bot.ops.metrics import Metrics
 from postroom_bot.policy.loader import load
 from postroom_bot.policy.model import Policy
 from postroom_bot.store import audit, requests, votes
+from postroom_bot.workflow import queries, request_service
 from postroom_bot.workflow.dependencies import Dependencies
-from postroom_bot.workflow.passwords import Passwords
 from postroom_bot.workflow.people import People
-from postroom_bot.workflow.queries import Queries
-from postroom_bot.workflow.request_service import RequestService
 from postroom_bot.workflow.worker import Worker
 
 ALICE = "alice@example.com"
@@ -87,26 +84,14 @@ class Harness:
     policies: list[Policy]
     keys: itertools.count[int] = field(default_factory=itertools.count)
 
-    @property
-    def request_service(self) -> RequestService:
-        """The service that saves requests and votes."""
-        return RequestService(
-            self.deps.database, self.clock, self.deps.workspace, zone=self.deps.zone
-        )
+    def interaction(self, who: str = "alice", **fields: Any) -> Interaction:
+        """Return an interaction of the given user, by default with a new delivery key.
 
-    @property
-    def queries(self) -> Queries:
-        """The part of the workflow that answers queries."""
-        return Queries(self.deps)
-
-    @property
-    def passwords(self) -> Passwords:
-        """The part of the workflow that creates passwords."""
-        return Passwords(self.deps)
-
-    def key(self) -> str:
-        """Return a new delivery key."""
-        return f"test:{next(self.keys)}"
+        :param fields: the fields of the Interaction that differ from the default
+        """
+        state = self.slack.state
+        given = {"user": self.people[who].id, "team": state.team, "app": state.app, "trigger": ""}
+        return Interaction(**{**given, "key": f"test:{next(self.keys)}", **fields})
 
     def work(self, worker: Worker | None = None) -> None:
         """Let a worker process everything that is due."""
@@ -125,9 +110,15 @@ class Harness:
     def submit(self, who: str = "alice", change: Change | None = None) -> Request:
         """Submit a change, by default a new alias."""
         change = change or Change(Action.ALIAS_ADD, NEW)
-        return self.request_service.submit(
-            self.key(), change, self.people[who].id, self.deps.workspace.team
-        )
+        return request_service.submit(self.deps, self.interaction(who), change)
+
+    def cancel(self, request: Request, who: str = "alice") -> Reason:
+        """Cancel a request as the given user, and return the reply."""
+        return request_service.cancel(self.deps, self.interaction(who), request.id)
+
+    def requests_of(self, who: str) -> list[Request]:
+        """Return the given user's requests, newest first."""
+        return queries.status(self.deps, self.people[who].id)
 
     def voted(self) -> Request:
         """Return a request with an approval that was cast but not yet counted."""
@@ -141,12 +132,9 @@ class Harness:
         """Press a button on a card as the given user, without letting the worker count the vote."""
         posted = card or request.card
         assert posted is not None
-        workspace_state = self.slack.state
-        user = self.people[who].id
+        press = self.interaction(who, request_id=request.id, card=posted)
         reason = "" if approves else "Not now."
-        key, team, app = self.key(), workspace_state.team, workspace_state.app
-        press = ButtonPress(key, request.id, user, team, approves, posted, app, reason)
-        return self.request_service.vote(press)
+        return request_service.vote(self.deps, press, approves=approves, justification=reason)
 
     def approve(self, request: Request, *who: str) -> Request:
         """Have several people approve in turn, and let the worker process each vote."""
@@ -240,7 +228,7 @@ def open_harness(
     path = place / "policy.yml"
     path.write_text(POLICY.format(**channels | usergroups), encoding="utf-8")
     policies = [load(path)]
-    slack_api = SlackApi(web_client(slack.bot_token, base_url=slack.base_url))
+    slack_api = SlackApi(slack.bot_token, slack.base_url)
 
     workspace = Workspace(slack.state.team, app=slack.state.app)
 
@@ -254,7 +242,7 @@ def open_harness(
         people=People(slack_api, database, clock, policy, workspace),
         slack_api=slack_api,
         mail=mail,
-        executor=MailExecutor(mail),
+        executor=mail,
         workspace=workspace,
         process_name="test",
         metrics=Metrics(),

@@ -128,7 +128,7 @@ def test_a_cancelled_request_is_let_pass(harness: Harness) -> None:
     request = harness.voted()
     held = lease_request(harness.deps, request.id)
     assert held is not None
-    harness.request_service.cancel(harness.key(), request.id, harness.people["alice"].id)
+    harness.cancel(request)
     with pytest.raises(LeaseLost):
         held.transition(State.APPROVED)
     held.release(None)
@@ -149,7 +149,7 @@ def test_what_may_have_been_done_is_carried_to_its_end(
     Worker(harness.with_(executor=InterruptedExecutor(harness.deps.executor, trouble))).step()
     assert harness.now(request).state is state
     assert NEW in harness.addresses()
-    answer = harness.request_service.cancel(harness.key(), request.id, harness.people["alice"].id)
+    answer = harness.cancel(request)
     assert answer.code == "request.not_cancellable"
     harness.pass_time(days=1)
     assert harness.now(request).state is State.DONE
@@ -220,7 +220,7 @@ def test_a_removal_at_an_alias_s_end_is_asked_for_once(harness: Harness) -> None
     harness.pass_time(days=1)
     harness.deps.database.write(lambda c: requests.mark_due(c, request.id, at=harness.clock()))
     harness.work()
-    assert len(harness.queries.status(harness.people["alice"].id)) == 2
+    assert len(harness.requests_of("alice")) == 2
 
 
 def test_where_lines_go_may_be_full(harness: Harness) -> None:

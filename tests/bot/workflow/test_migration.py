@@ -32,6 +32,7 @@ from ansible_collections.postroom.email.tests.bot.workflow.harness import Harnes
 from postroom_bot.domain import Request, State
 from postroom_bot.store import audit, requests, tables
 from postroom_bot.store.tables import SCHEMA, migrate
+from postroom_bot.workflow import passwords
 from postroom_common.database import Database
 
 RELEASED = Path(__file__).parents[1] / "store" / "released.sql"
@@ -116,9 +117,8 @@ def test_every_open_request_of_a_migrated_database_completes(harness: Harness) -
     }.items():
         harness.approve(_by_target(harness)[name], *approvers)
     harness.pass_time(hours=1)
-    erin = harness.people["erin"]
     request = _by_target(harness)["erin"]
-    harness.passwords.authorize(erin.id, harness.deps.workspace.team, request_id=request.id)
+    passwords.authorize(harness.deps, harness.interaction("erin"), None, request.id)
     harness.pass_time(days=1)
     harness.pass_time(days=1)
     after = _by_target(harness)

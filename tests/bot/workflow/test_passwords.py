@@ -19,7 +19,13 @@ from postroom_bot.domain import Action, Change, Request, State
 from postroom_bot.errors import SlackRejected, SlackUnavailable, Unavailable, UserError
 from postroom_bot.store import requests
 from postroom_bot.workflow.leased_request import lease_request
-from postroom_bot.workflow.passwords import NeedsApproval, Show, new_password
+from postroom_bot.workflow.passwords import (
+    NeedsApproval,
+    Show,
+    authorize,
+    create_and_show,
+    new_password,
+)
 
 ERIN = "erin@example.com"
 
@@ -33,12 +39,19 @@ def _create_and_show(
     show: Show | None = None,
 ) -> str:
     """Press "Create password", and return the new password."""
-    user, team = harness.people[who].id, harness.deps.workspace.team
+    press = harness.interaction(who, **({"key": key} if key else {}))
     request_id = request.id if request else None
     shown: list[SecretStr] = []
-    key = key or harness.key()
-    harness.passwords.create_and_show(key, user, team, mailbox, request_id, show or shown.append)
+    create_and_show(harness.deps, press, mailbox, request_id, show or shown.append)
     return shown[0].get_secret_value()
+
+
+def _authorize(
+    harness: Harness, who: str, mailbox: str | None = None, request: Request | None = None
+) -> str:
+    """Return the mailbox for which the given user may create a password."""
+    request_id = request.id if request else None
+    return authorize(harness.deps, harness.interaction(who), mailbox, request_id)
 
 
 def _approved(harness: Harness) -> Request:
@@ -54,11 +67,10 @@ def test_one_s_own_password_is_made_at_once(harness: Harness, service: RunningSe
 
     The owner and the auditors are notified.
     """
-    alice, team = harness.people["alice"].id, harness.deps.workspace.team
-    assert harness.passwords.authorize(alice, team) == ALICE
+    assert _authorize(harness, "alice") == ALICE
     made = _create_and_show(harness, "alice")
     assert opens(service, ALICE, made)
-    (request,) = harness.queries.status(alice)
+    (request,) = harness.requests_of("alice")
     assert request.state is State.DONE
     harness.work()
     assert harness.events(request) == [
@@ -96,12 +108,11 @@ def test_the_owner_makes_what_was_approved_for_another(harness: Harness) -> None
     assert request.quorum[0].approvals == 2
     assert "when you are ready to copy it" in harness.texts_to("erin")[-1]
     assert not any("when you are ready to copy it" in text for text in harness.texts_to("alice"))
-    erin, team = harness.people["erin"].id, harness.deps.workspace.team
-    assert harness.passwords.authorize(erin, team, request_id=request.id) == ERIN
+    assert _authorize(harness, "erin", request=request) == ERIN
     with pytest.raises(NeedsApproval, match=r"password\.needs_approval"):
-        harness.passwords.authorize(harness.people["bob"].id, team, ERIN)
+        _authorize(harness, "bob", ERIN)
     with pytest.raises(UserError, match=r"password\.not_yours"):
-        harness.passwords.authorize(harness.people["bob"].id, team, request_id=request.id)
+        _authorize(harness, "bob", request=request)
     for who in ("alice", "bob"):
         with pytest.raises(UserError, match=r"password\.not_yours"):
             _create_and_show(harness, who, ERIN, request)
@@ -136,15 +147,14 @@ def test_an_offer_that_nobody_takes_expires(harness: Harness) -> None:
 @pytest.mark.parametrize("change", [{"deleted": True}, {"email": "zoe@example.com"}])
 def test_a_changed_account_gets_none(harness: Harness, change: dict[str, Any]) -> None:
     """A user whose account has changed can neither open the confirmation nor press its button."""
-    alice, team = harness.people["alice"].id, harness.deps.workspace.team
-    harness.passwords.authorize(alice, team)
+    _authorize(harness, "alice")
     harness.slack.change_user(harness.people["alice"], announce=False, **change)
     with pytest.raises(UserError):
-        harness.passwords.authorize(alice, team)
+        _authorize(harness, "alice")
     with pytest.raises(UserError):
         _create_and_show(harness, "alice")
     with pytest.raises(UserError, match=r"person\.elsewhere"):
-        harness.passwords.authorize(alice, "T0000ELSE")
+        authorize(harness.deps, harness.interaction(team="T0000ELSE"), None, None)
 
 
 def test_whoever_is_told_at_once_may_press_at_once(harness: Harness) -> None:
@@ -177,9 +187,9 @@ def test_a_request_or_mailbox_in_use_is_not_waited_for(harness: Harness) -> None
 
 def test_without_an_answer_from_slack_nobody_is_believed(harness: Harness) -> None:
     """If Slack does not respond, no password is created."""
-    with harness.slack.down(), pytest.raises(UserError, match=r"slack\.unavailable"):
+    with harness.slack.down(), pytest.raises(SlackUnavailable):
         _create_and_show(harness, "alice")
-    assert harness.queries.status(harness.people["alice"].id) == []
+    assert harness.requests_of("alice") == []
 
 
 @pytest.mark.parametrize("trouble", [SlackUnavailable(), SlackRejected("not_found"), SystemExit()])
@@ -197,7 +207,7 @@ def test_a_password_that_was_not_shown_can_be_made_again(
     assert harness.slack.messages(harness.channels["audit"]) == []
     offers = [text for text in harness.texts_to("erin") if "when you are ready to copy it" in text]
     assert ["previous one" in offer for offer in offers] == [False, True]
-    assert harness.queries.status(harness.people["alice"].id)[0].state is State.FAILED
+    assert harness.requests_of("alice")[0].state is State.FAILED
     assert "previous one" in harness.texts_to("alice")[-1]
     assert _create_and_show(harness, "erin", ERIN, request)
     harness.work()
@@ -214,6 +224,6 @@ def test_a_silent_mail_service_costs_one_press(
         for approved in (request, None):
             with pytest.raises(UserError, match=r"password\.unknown_outcome"):
                 _create_and_show(harness, "erin", ERIN, approved)
-    assert harness.queries.status(harness.people["erin"].id)[0].state is State.FAILED
+    assert harness.requests_of("erin")[0].state is State.FAILED
     assert harness.now(request).state is State.APPROVED
     assert _create_and_show(harness, "erin", ERIN, request)

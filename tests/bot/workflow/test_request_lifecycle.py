@@ -21,7 +21,8 @@ from postroom_bot.domain import Action, Change, Reason, State
 from postroom_bot.errors import UserError
 from postroom_bot.store import ledger, tombstones
 from postroom_bot.ui.reason_texts import reason_text
-from postroom_bot.workflow.request_service import EndDatePassed, RequestService
+from postroom_bot.workflow import request_service
+from postroom_bot.workflow.request_service import EndDatePassed
 from postroom_bot.workflow.worker import Worker
 
 TEAM = "team@example.com"
@@ -110,7 +111,7 @@ def test_what_is_not_begun_can_be_cancelled(harness: Harness, state: State) -> N
         harness.vote("bob", harness.now(request))
         Worker(harness.with_(executor=FailingExecutor())).step()
     assert harness.now(request).state is state
-    answer = harness.request_service.cancel(harness.key(), request.id, request.requester)
+    answer = harness.cancel(request)
     assert answer.code == "request.cancelled"
     harness.work()
     assert harness.now(request).state is State.CANCELLED
@@ -120,10 +121,9 @@ def test_what_is_not_begun_can_be_cancelled(harness: Harness, state: State) -> N
 def test_a_request_is_cancelled_by_its_requester_only(harness: Harness) -> None:
     """Only the requester can cancel a request. For other users, the request ID is unknown."""
     request = harness.ask()
-    bob, alice = harness.people["bob"].id, harness.people["alice"].id
-    assert harness.request_service.cancel(harness.key(), request.id, bob).code == "request.unknown"
-    first = harness.request_service.cancel(harness.key(), request.id, alice)
-    assert harness.request_service.cancel(harness.key(), request.id, alice) == first
+    assert harness.cancel(request, "bob").code == "request.unknown"
+    first = harness.cancel(request)
+    assert harness.cancel(request) == first
     harness.work()
     assert harness.now(request).state is State.CANCELLED
     assert "Cancelled" in harness.cards()[0].text
@@ -158,7 +158,7 @@ def test_an_alias_with_an_end_is_removed_by_the_bot(harness: Harness) -> None:
     assert NEW in harness.addresses()
     harness.pass_time(hours=1)
     assert NEW not in harness.addresses()
-    removal = harness.queries.status(harness.people["alice"].id)[0]
+    removal = harness.requests_of("alice")[0]
     assert (removal.origin, removal.state) == ("expiry", State.DONE)
     assert "last day has passed" in harness.texts_to("alice")[-1]
     assert harness.now(done).due_at is None
@@ -167,7 +167,6 @@ def test_an_alias_with_an_end_is_removed_by_the_bot(harness: Harness) -> None:
 def test_an_end_is_announced_once_and_can_be_extended(harness: Harness) -> None:
     """A user is notified once before an alias or a destination ends, and can extend it."""
     harness.api.forwarder(TEAM, [BOB])
-    alice, team = harness.people["alice"].id, harness.deps.workspace.team
     change = Change(Action.FORWARD_ADD, TEAM, destinations=(ALICE,), last_day=date(2026, 12, 1))
     first = harness.approve(harness.ask(change=change), "bob", "dora")
     harness.pass_time(days=8)
@@ -178,7 +177,7 @@ def test_an_end_is_announced_once_and_can_be_extended(harness: Harness) -> None:
     assert notices == [False, True]
     other = Change(Action.FORWARD_ADD, TEAM, destinations=("carol@example.com",))
     harness.approve(harness.ask("bob", other), "carol", "dora")
-    extended = harness.request_service.extend(harness.key(), first.id, alice, team)
+    extended = request_service.extend(harness.deps, harness.interaction(request_id=first.id))
     assert extended.change.last_day == date(2026, 12, 31)
     harness.work()
     assert harness.approve(harness.now(extended), "bob", "dora").state is State.DONE
@@ -186,9 +185,9 @@ def test_an_end_is_announced_once_and_can_be_extended(harness: Harness) -> None:
     assert harness.api.get(TEAM).json()["members"] == [ALICE, BOB, "carol@example.com"]
     harness.pass_time(days=30)
     assert harness.api.get(TEAM).json()["members"] == [BOB, "carol@example.com"]
-    for user in (alice, harness.people["bob"].id):
+    for who in ("alice", "bob"):
         with pytest.raises(UserError):
-            harness.request_service.extend(harness.key(), first.id, user, team)
+            request_service.extend(harness.deps, harness.interaction(who, request_id=first.id))
 
 
 def test_an_alias_without_an_end_is_given_none(harness: Harness) -> None:
@@ -213,13 +212,13 @@ def test_nobody_else_can_keep_an_alias_from_ending(harness: Harness) -> None:
 def test_the_same_wish_is_one_request(harness: Harness) -> None:
     """A repeated delivery finds the first request, and another identical request is refused."""
     change = Change(Action.ALIAS_ADD, NEW)
-    alice, team = harness.people["alice"].id, harness.deps.workspace.team
-    first = harness.request_service.submit("once", change, alice, team)
-    assert harness.request_service.submit("once", change, alice, team).id == first.id
+    once = harness.interaction()
+    first = request_service.submit(harness.deps, once, change)
+    assert request_service.submit(harness.deps, once, change).id == first.id
     with pytest.raises(UserError, match=rf"request.duplicate .*{first.id}"):
-        harness.request_service.submit("again", change, alice, team)
+        harness.submit(change=change)
     harness.work()
-    assert harness.request_service.submit("once", change, alice, team).id == first.id
+    assert request_service.submit(harness.deps, once, change).id == first.id
     with pytest.raises(UserError, match=first.id):
         harness.ask(change=Change(Action.ALIAS_ADD, NEW, ALICE))
     # If the request names no mailbox, the worker must determine the mailbox first.
@@ -230,18 +229,19 @@ def test_the_same_wish_is_one_request(harness: Harness) -> None:
 
 def test_somebody_of_another_workspace_gets_nowhere(harness: Harness) -> None:
     """A request from another workspace is refused before anything is stored."""
+    elsewhere = harness.interaction(user="U0", team="T0000ELSE")
     with pytest.raises(UserError, match=r"person\.elsewhere"):
-        harness.request_service.submit("key", Change(Action.ALIAS_ADD, NEW), "U0", "T0000ELSE")
+        request_service.submit(harness.deps, elsewhere, Change(Action.ALIAS_ADD, NEW))
 
 
 def test_in_an_organisation_the_account_tells_who_belongs_here(harness: Harness) -> None:
     """In a Slack organization, the worker checks whether the user's account is in the workspace."""
     ours = replace(harness.deps.workspace, enterprise="E0000ORGA")
-    request_service = RequestService(harness.deps.database, harness.clock, ours)
+    deps = harness.with_(workspace=ours)
     mallory = harness.slack.person("mallory", email="mallory@example.com", team="T0000ELSE")
-    change = Change(Action.ALIAS_ADD, NEW)
-    request = request_service.submit(harness.key(), change, mallory.id, "T0000ELSE")
-    harness.work(Worker(harness.with_(workspace=ours)))
+    command = harness.interaction(user=mallory.id, team="T0000ELSE")
+    request = request_service.submit(deps, command, Change(Action.ALIAS_ADD, NEW))
+    harness.work(Worker(deps))
     assert harness.now(request).state is State.REFUSED
     assert harness.now(request).result == Reason("person.other_workspace")
 
@@ -324,5 +324,5 @@ def test_a_day_that_is_over_makes_no_request(harness: Harness) -> None:
     today = harness.clock().date()
     with pytest.raises(EndDatePassed):
         harness.submit(change=Change(Action.ALIAS_ADD, NEW, last_day=today - timedelta(days=1)))
-    assert harness.queries.status(harness.people["alice"].id) == []
+    assert harness.requests_of("alice") == []
     assert harness.ask(change=Change(Action.ALIAS_ADD, NEW, last_day=today)).state is State.PENDING

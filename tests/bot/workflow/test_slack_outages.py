@@ -126,7 +126,7 @@ def test_a_bot_without_its_scopes_waits_for_the_operator(harness: Harness) -> No
 def test_what_slack_does_not_take_for_days_is_left_untold(harness: Harness) -> None:
     """After Slack has failed for several days, the bot stops trying to notify people."""
     request = harness.ask()
-    harness.request_service.cancel(harness.key(), request.id, harness.people["alice"].id)
+    harness.cancel(request)
     with harness.slack.down():
         for _ in range(8):
             harness.pass_time(days=1)

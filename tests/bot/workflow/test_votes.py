@@ -9,7 +9,6 @@ import pytest
 from ansible_collections.postroom.email.tests.bot.workflow.harness import ALICE, BOB, NEW, Harness
 from postroom_bot.domain import (
     Action,
-    ButtonPress,
     Change,
     MessageRef,
     Quorum,
@@ -18,6 +17,7 @@ from postroom_bot.domain import (
     VoteState,
 )
 from postroom_bot.policy.engine import quorum_met
+from postroom_bot.workflow import request_service
 
 FORWARD = Change(Action.FORWARD_ADD, "team@example.com", destinations=(ALICE,))
 
@@ -73,10 +73,9 @@ def test_a_press_that_is_delivered_twice_is_one_vote(harness: Harness) -> None:
     """A button press that Slack delivers twice counts as one vote."""
     request = harness.ask(change=FORWARD)
     assert request.card is not None
-    press = ("press", request.id, harness.people["bob"].id, harness.deps.workspace.team)
-    more = (True, request.card, harness.deps.workspace.app)
-    pressed = ButtonPress(*press, *more)
-    assert harness.request_service.vote(pressed) == harness.request_service.vote(pressed)
+    press = harness.interaction("bob", request_id=request.id, card=request.card)
+    first = request_service.vote(harness.deps, press, approves=True)
+    assert request_service.vote(harness.deps, press, approves=True) == first
     assert len(harness.votes(request)) == 1
 
 
@@ -89,10 +88,9 @@ def test_a_button_of_another_message_does_nothing(harness: Harness) -> None:
     ):
         assert harness.vote("bob", request, card=card).code == "vote.wrong_card"
     # If Slack delivers the press again, it gets the same answer.
-    press = ("press", "R-2222", harness.people["bob"].id, harness.deps.workspace.team)
-    more = (True, card, harness.deps.workspace.app)
-    pressed = ButtonPress(*press, *more)
-    assert harness.request_service.vote(pressed) == harness.request_service.vote(pressed)
+    press = harness.interaction("bob", request_id="R-2222", card=card)
+    first = request_service.vote(harness.deps, press, approves=True)
+    assert request_service.vote(harness.deps, press, approves=True) == first
     assert harness.votes(request) == []
 
 
@@ -100,14 +98,14 @@ def test_a_button_of_another_app_or_workspace_does_nothing(harness: Harness) -> 
     """A button press from another app or another workspace has no effect."""
     request = harness.ask()
     assert request.card is not None
-    bob, ours = harness.people["bob"].id, harness.deps.workspace
-    for team, app in ((ours.team, "A0000ELSE"), ("T0000ELSE", ours.app)):
-        press = ButtonPress(harness.key(), request.id, bob, team, True, request.card, app)
-        harness.request_service.vote(press)
-    unknown = ("R-2222", bob, ours.team, True, request.card, ours.app)
-    assert (
-        harness.request_service.vote(ButtonPress(harness.key(), *unknown)).code == "vote.wrong_card"
-    )
+    for fields in (
+        {"request_id": request.id, "app": "A0000ELSE"},
+        {"request_id": request.id, "team": "T0000ELSE"},
+        {"request_id": "R-2222"},
+    ):
+        press = harness.interaction("bob", card=request.card, **fields)
+        request_service.vote(harness.deps, press, approves=True)
+    assert request_service.vote(harness.deps, press, approves=True).code == "vote.wrong_card"
     assert harness.votes(request) == []
 
 
@@ -152,7 +150,7 @@ def test_an_ended_request_takes_no_votes(harness: Harness) -> None:
     assert harness.vote("carol", request).params["state"] == "done"
     request = harness.ask(change=Change(Action.ALIAS_ADD, "later@example.com"))
     harness.vote("bob", request)
-    harness.request_service.cancel(harness.key(), request.id, harness.people["alice"].id)
+    harness.cancel(request)
     harness.work()
     assert [vote.state for vote in harness.votes(request)] == [VoteState.REFUSED]
     assert "vote.refused" in harness.events(request)

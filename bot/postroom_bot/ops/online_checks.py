@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from postroom_bot.backends.mail_api import MailApi
 from postroom_bot.backends.slack_api import SlackApi
 from postroom_bot.errors import Rejected, SlackRejected, SlackUnavailable, Unavailable
 from postroom_bot.policy.model import Policy
 from postroom_bot.ui.reason_texts import plain_reason_text
-
-_JOIN_TIMEOUT = 1.0
 
 log = logging.getLogger(__name__)
 
@@ -55,23 +53,11 @@ def problems(slack_api: SlackApi, mail: MailApi, policy: Policy) -> Iterator[str
         yield "Slack is not responding right now, so not all ids in the policy were checked."
 
 
-class StartupChecks(threading.Thread):
-    """A thread that runs the checks once and logs any problems."""
-
-    def __init__(self, check: Callable[[], Iterator[str]]) -> None:
-        super().__init__(name="startup-checks", daemon=True)
-        self._check = check
-        self._stopping = threading.Event()
-
-    def run(self) -> None:
-        """Log each problem."""
-        for problem in self._check():
-            if self._stopping.is_set():
-                return
-            log.warning("%s", problem)
-
-    def stop(self) -> None:
-        """Stop logging problems, and wait up to a second for the thread."""
-        self._stopping.set()
-        if self.ident is not None:
-            self.join(_JOIN_TIMEOUT)
+def log_problems(
+    slack_api: SlackApi, mail: MailApi, policy: Policy, stopping: threading.Event
+) -> None:
+    """Log each problem, until the event is set."""
+    for problem in problems(slack_api, mail, policy):
+        if stopping.is_set():
+            return
+        log.warning("%s", problem)
