@@ -25,16 +25,12 @@ class ActionModule(InProcessAction):
     argument_spec = email_tenant.ARGUMENT_SPEC
 
     def ensure(self, client: Client, params: Params, *, check_mode: bool) -> Outcome:
-        display = Display()
-
-        def show(text: str, newline: bool) -> None:  # noqa: FBT001 - as Progress calls it
-            display.display(text, newline=newline, screen_only=not newline)
+        progress = Progress(Display().display)
 
         def report(done: int, total: int) -> None:
             exit_if_orphaned()
             progress(done, total)
 
-        progress = Progress(show)
         try:
             return email_tenant.ensure_tenant(client, params, check_mode=check_mode, report=report)
         finally:

@@ -23,13 +23,13 @@ options:
   validate_certs:
     description:
       - Whether to verify the certificate of the service.
-      - Only disable verification in tests. To trust a private certificate authority, set
+      - Disable verification only in tests. To trust a private certificate authority, set
         O(ca_path).
     type: bool
     default: true
   ca_path:
-    description: PEM file of the certificate authorities to trust. By default, the system's
-      authorities are trusted.
+    description: PEM file with the certificates of the authorities to trust. By default, the
+      system's certificate authorities are trusted.
     type: path
   timeout:
     description:
@@ -42,8 +42,8 @@ options:
     description:
       - Maximum number of times to retry a request after a transient failure, such as a refused
         connection, throttling or a gateway error.
-      - If a response has a C(Retry-After) header, the module waits at least that long before it
-        retries.
+      - Before a retry, the module waits at least as long as a C(Retry-After) header in the response
+        requests. If this exceeds O(timeout), the task fails immediately.
     type: int
     default: 4
 attributes:
@@ -53,9 +53,10 @@ attributes:
       options for several tasks.
     membership: [postroom.email.api]
 notes:
-  - On the controller, the module runs inside Ansible's worker process instead of a slower separate
-    process, unless this would change the result. To disable this, set the variable
-    C(postroom_in_process=false) or the environment variable E(POSTROOM_IN_PROCESS=0).
+  - On the controller, the module runs inside Ansible's worker process, because a separate process
+    is slower. It runs in a separate process only if the result could otherwise differ, or if you
+    set the variable C(postroom_in_process=false) or the environment variable
+    E(POSTROOM_IN_PROCESS=0).
 requirements:
   - dnspython >= 2.6.1 (for M(postroom.email.email_dns_records) to query and update name servers)
   - httpx >= 0.27

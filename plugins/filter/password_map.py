@@ -50,7 +50,7 @@ from ..module_utils._api.tenant.definition_file import Malformed, RepeatedKey, p
 from ..module_utils._passwords import read_passwords
 from ..plugin_utils._filters import as_filter, decrypted
 
-_REMEDY = "Write a line address: password for each mailbox, with the password in quotes"
+_REMEDY = "For each mailbox, write a line such as alice@example.com: 'password'"
 
 
 @as_filter
@@ -74,14 +74,14 @@ def _parsed(text: str) -> Any:
         # The key is not shown, because it is a password if the address and the password are
         # swapped.
         raise InvalidInput(
-            f"passwords: A key is given twice, on lines {error.first} and {error.line}. Keep one."
+            f"passwords: A key occurs twice, on lines {error.first} and {error.line}. Keep one."
         ) from None
     except Malformed as error:
         # The parser's message may include parts of the text.
         where = "" if error.line is None else f" (see line {error.line})"
         raise InvalidInput(
-            f"passwords: This is not valid YAML{where}. {_REMEDY}, and encrypt either the whole "
-            "file or none of it."
+            f"passwords: This is not valid YAML{where}. {_REMEDY}. With ansible-vault, encrypt the "
+            "whole file, not single values."
         ) from None
 
 

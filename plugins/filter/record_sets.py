@@ -18,9 +18,11 @@ description:
   - With O(state=absent), only the service's records are removed.
   - Fails if the domain's owner has to decide what to do, for example if the name is an alias, or if
     it has a null MX record or several SPF records.
-  - With verified records as input, the filter also fails if the name servers did not answer or
-    disagreed, because writing the record sets could delete other records. If O(current) comes from
-    the DNS provider, pass retrieved records instead of verified records.
+  - If the input comes from a task with
+    O(postroom.email.email_dns_records#module:state=verified), the filter also fails if the name
+    servers did not answer or disagreed, because writing the record sets could then delete other
+    records. If O(current) comes from the DNS provider, pass records from a task with
+    O(postroom.email.email_dns_records#module:state=retrieved) instead.
 author: [Postroom contributors (@postroom)]
 positional: current, state
 options:
@@ -31,14 +33,14 @@ options:
     required: true
   current:
     description:
-      - Current records, at least those at the names of the required records. Records at other
-        names, and records of types other than MX, TXT and CNAME, are ignored, so you can pass a
-        whole zone.
+      - Current records. Include all records at the names of the required records. You can pass a
+        whole zone, because records at other names, and records of types other than MX, TXT and
+        CNAME, are ignored.
       - Each item is a record or a record set. Its full name is in the key C(name), C(record) or
         C(fqdn). Each item also has the keys C(type) and C(ttl).
-      - The values of an item are in the key C(record_values), C(values), C(value), C(content),
-        C(records) or C(resource_records). The values are a string, a list of strings, or a list of
-        mappings with C(content) or C(value), and optionally C(comment). The modules
+      - The values of an item are in one of the keys C(record_values), C(values), C(value),
+        C(content), C(records) and C(resource_records). The values are a string, a list of strings,
+        or a list of mappings with C(content) or C(value), and optionally C(comment). The modules
         M(postroom.email.email_dns_records) and M(amazon.aws.route53) and the APIs of Cloudflare,
         Hetzner and PowerDNS return these formats.
       - A TXT value is either in double quotes, as in a zone file, or plain text without quotes or
@@ -60,11 +62,11 @@ options:
     default: decimal
   resolvers:
     description:
-      - Addresses of the resolvers that are used to count the DNS look-ups of a merged SPF record.
+      - Addresses of the resolvers that are used to count the DNS lookups of a merged SPF record.
         By default, the system's resolvers are used.
-      - If the merged SPF record would need more look-ups than receivers allow, the record is not
+      - If the merged SPF record would need more lookups than receivers allow, the record is not
         changed, and C(refused) is set. If dnspython is not installed, the filter warns and does not
-        count the look-ups.
+        count the lookups.
     type: list
     elements: str
 seealso:
@@ -100,11 +102,12 @@ _value:
     - C(name) is the name without a trailing dot, C(type) is the record type, C(ttl) is the time to
       live in seconds, and C(value) is the list of all values in zone file format. If the list is
       empty, delete the record set.
-    - C(comments), which is only set if there are comments, lists the comment on each value, or null
-      for a value without a comment.
+    - C(comments) lists the comment on each value, or null for a value without a comment. It is only
+      set if at least one value has a comment.
     - C(action) is V(create), V(update), V(delete) or V(none), and C(reason) explains it. C(before)
       is a mapping with the current C(ttl) and C(value), or null if there is no such record set yet.
-    - C(refused), if set, explains why an incomplete record set is not changed.
+    - C(refused), if set, explains why the record set is not changed although it lacks some of the
+      service's records or terms.
   type: list
   elements: dict
 """
@@ -125,7 +128,6 @@ from ..module_utils._api.errors import InvalidInput, Refused
 from ..plugin_utils._filters import as_filter
 
 _QUESTION_TIMEOUT = 3.0
-_SPF_TIMEOUT = 10.0
 
 
 @as_filter
@@ -162,8 +164,8 @@ def record_sets(
 def _verified_matches(records: Any) -> set[Key]:
     """Return the name and type of each record set whose verified records all match.
 
-    :raises Refused: if the current records are unknown or the name servers disagree, so that
-        writing whole record sets could delete other records
+    :raises Refused: if the current records are unknown or the name servers disagree, because
+        writing whole record sets could then delete other records
     """
     verified: dict[Key, list[str]] = {}
     problems: list[str] = []
@@ -195,9 +197,7 @@ def _lookup(resolvers: Any) -> Ask | None:
         require_dnspython()
     except ImportError:
         return None
-    return limited(
-        Resolvers(servers or system_resolvers(), _QUESTION_TIMEOUT).confirmed_texts, _SPF_TIMEOUT
-    )
+    return limited(Resolvers(servers or system_resolvers(), _QUESTION_TIMEOUT).confirmed_texts)
 
 
 def _row(wanted: RecordSet, found: ParsedSets, plan: RecordPlan) -> dict[str, Any]:

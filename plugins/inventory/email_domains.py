@@ -41,17 +41,17 @@ options:
     type: str
     env: [name: POSTROOM_API_TOKEN]
   validate_certs:
-    description: Whether to verify the certificate of the service. Only disable verification in
+    description: Whether to verify the certificate of the service. Disable verification only in
       tests.
     type: bool
     default: true
   ca_path:
-    description: PEM file of the certificate authorities to trust. By default, the system's
-      authorities are trusted.
+    description: PEM file with the certificates of the authorities to trust. By default, the
+      system's certificate authorities are trusted.
     type: path
   timeout:
-    description: Time limit in seconds for listing the tenant, including all retries. With O(stage),
-      the same limit applies to reading the records of each domain.
+    description: Time limit in seconds for listing the tenant's objects, including all retries. With
+      O(stage), the same limit applies to reading the records of each domain.
     type: float
     default: 30.0
   retries:
@@ -70,7 +70,8 @@ options:
     default: []
   stage:
     description:
-      - Whether to determine the stage of each domain. This queries the name servers of all domains.
+      - Whether to determine the stage of each domain. To do so, the plugin queries the name servers
+        of all domains.
     type: bool
     default: false
   stage_timeout:
@@ -225,7 +226,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
     def _read(self, params: Params) -> dict[str, Facts]:
         with closing(connect(params)) as transport:
             client = Client(transport, timeout=params["timeout"], retries=params["retries"])
-            domains, warnings = gather(client, {name: params[name] for name in _SELECTION})
+            domains, warnings = gather(client, params)
         for warning in warnings:
             self.display.warning(warning)
         return domains
@@ -234,7 +235,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
 def _digest(params: Params) -> str:
     """Return a digest of the URL, the token and the selection options, for the cache key.
 
-    The hash is slow, so that a weak token can't be guessed from the key.
+    The hash function is deliberately slow, so that nobody can guess a weak token from the key.
     """
     selection = {name: params[name] for name in ("api_url", *_SELECTION)}
     salt = json.dumps(selection, sort_keys=True).encode()

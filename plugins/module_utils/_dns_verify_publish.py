@@ -21,7 +21,7 @@ from ._api.dns.query import Server, require_dnspython
 from ._api.dns.record_sets import RecordSet, wanted_sets
 from ._api.dns.resolver import Resolvers, addresses, parse_server, primary_of, system_resolvers
 from ._api.dns.update import TsigKey, UpdateServer
-from ._api.dns.verify import Verification, Waiting, verify, wait
+from ._api.dns.verify import Verification, Waiting, verify
 from ._api.errors import InvalidInput, NameServersNotFound, NotPublished
 from ._api.models import RequiredRecords
 from ._module import Outcome, Params
@@ -34,14 +34,24 @@ Values = dict[str, Any]
 
 
 class DnsTask:
-    """The validated options of a task.
+    """A task with validated options.
 
+    :param report: see Waiting
+    :param sleep: see Waiting
     :raises InvalidInput: if an option is invalid
     :raises ImportError: if dnspython is not installed
     """
 
-    def __init__(self, params: Params) -> None:
+    def __init__(
+        self,
+        params: Params,
+        *,
+        check_mode: bool,
+        report: Callable[[str], object],
+        sleep: Callable[[float], object],
+    ) -> None:
         require_dnspython()
+        self._check_mode = check_mode
         self._state: str = params["state"]
         self._ttl: int = params["ttl"]
         self._servers = Servers.parse(
@@ -53,10 +63,13 @@ class DnsTask:
                 f"wait_timeout: {seconds} is out of range. "
                 f"Set a number of seconds from 0 to {_MAX_WAIT}."
             )
-        self._wait_seconds = seconds if params["wait"] else None
-        # Records that the task publishes may conflict with existing records, which are kept.
-        default = "presence" if self._state == "present" else "match"
-        self._accept_conflicts = (params["wait_for"] or default) == "presence"
+        self._waiting: Waiting | None = None
+        # Check mode publishes nothing, so there is nothing to wait for.
+        if params["wait"] and self._state != "absent" and not check_mode:
+            # Records that the task publishes may conflict with existing records, which are kept.
+            default = "presence" if self._state == "present" else "match"
+            accept = (params["wait_for"] or default) == "presence"
+            self._waiting = Waiting(seconds, report, sleep=sleep, accept_conflicts=accept)
         self._key: TsigKey | None = None
         self._server: Server | None = None
         if self._state != "verified":
@@ -72,22 +85,11 @@ class DnsTask:
             named = params["update_server"]
             self._server = parse_server(named, "update_server") if named else None
 
-    def run(
-        self,
-        required: RequiredRecords,
-        outcome: Outcome,
-        *,
-        seconds: float,
-        check_mode: bool,
-        report: Callable[[str], object],
-        sleep: Callable[[float], object],
-    ) -> Outcome:
+    def run(self, required: RequiredRecords, outcome: Outcome, seconds: float) -> Outcome:
         """Verify, publish or withdraw the records.
 
         :param outcome: the return values for the records that the service requires
         :param seconds: the timeout for publishing and withdrawing
-        :param report: see Waiting
-        :param sleep: see Waiting
         :raises NotPublished: if the wait timed out
         """
         if not required.records:
@@ -95,28 +97,13 @@ class DnsTask:
             empty = verified if self._state == "verified" else {"changes": []}
             return outcome._replace(values={**outcome.values, "current": [], **empty})
         if self._key is not None:
-            outcome = self._publish(required, self._key, outcome, seconds, dry_run=check_mode)
-        # Check mode publishes nothing, so there is nothing to wait for.
-        waiting = None
-        if self._wait_seconds is not None and not check_mode:
-            waiting = Waiting(
-                self._wait_seconds,
-                report=report,
-                sleep=sleep,
-                accept_conflicts=self._accept_conflicts,
-            )
-        if self._state == "verified" or (self._state == "present" and waiting is not None):
-            return self._verify(required, outcome, waiting)
+            outcome = self._publish(required, self._key, outcome, seconds)
+        if self._state == "verified" or self._waiting is not None:
+            return self._verify(required, outcome)
         return outcome
 
     def _publish(
-        self,
-        required: RequiredRecords,
-        key: TsigKey,
-        outcome: Outcome,
-        seconds: float,
-        *,
-        dry_run: bool,
+        self, required: RequiredRecords, key: TsigKey, outcome: Outcome, seconds: float
     ) -> Outcome:
         until = time.monotonic() + seconds
         resolvers = Resolvers(
@@ -135,7 +122,7 @@ class DnsTask:
             wanted_sets(required, self._ttl),
             UpdateServer(servers, key, _QUESTION_TIMEOUT, until),
             absent=self._state == "absent",
-            dry_run=dry_run,
+            dry_run=self._check_mode,
             ask=Resolvers(
                 resolvers.servers, min(_QUESTION_TIMEOUT, seconds), servers
             ).confirmed_texts,
@@ -150,13 +137,9 @@ class DnsTask:
         warnings = (*outcome.warnings, *plan.warnings)
         return Outcome(bool(plan.changes), values, plan.diff, warnings)
 
-    def _verify(
-        self, required: RequiredRecords, outcome: Outcome, waiting: Waiting | None
-    ) -> Outcome:
-        if waiting is None:
-            found = verify(required, self._servers)
-        else:
-            found = wait(required, self._servers, waiting)
+    def _verify(self, required: RequiredRecords, outcome: Outcome) -> Outcome:
+        waiting = self._waiting
+        found = verify(required, self._servers, waiting)
         sets = [one for one in found.current.values() if one is not None]
         values: Values = {
             "verified": found.verified,

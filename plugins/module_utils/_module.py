@@ -18,13 +18,14 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from ansible.module_utils.basic import AnsibleModule, env_fallback, missing_required_lib
+from ansible.module_utils.common.collections import is_sequence
 from ansible.module_utils.common.warnings import get_deprecation_messages, get_warning_messages
 
 from ._api.client.client import Client
 from ._api.client.transport import Transport
 from ._api.errors import PostroomError, ServiceError, names_secret
 from ._api.names import Name, parse_address
-from ._secrets import FEW, HIDDEN, find_secrets, is_list, leaves, remove_secrets
+from ._secrets import FEW, HIDDEN, find_secrets, leaves, remove_secrets
 
 try:
     from ansible.module_utils.secrets import register_secrets
@@ -116,8 +117,8 @@ def execute(
 
     :param params: the validated options
     :param get_transport: a function that returns the transport to use; the caller closes it
-    :return: the arguments for ``exit_json``, which always include ``diff`` and ``warnings``, or
-        for ``fail_json`` if they include ``failed``
+    :return: the arguments for ``fail_json`` if they include ``failed``, otherwise the arguments for
+        ``exit_json``, which always include ``diff`` and ``warnings``
     """
     try:
         try:
@@ -202,7 +203,7 @@ def _misplaced_secrets(params: Params) -> Iterator[str]:
     pending = list(params.values())
     while pending:
         value = pending.pop()
-        if is_list(value):
+        if is_sequence(value):
             pending.extend(value)
         elif isinstance(value, Mapping):
             pending.extend(value.values())

@@ -74,8 +74,8 @@ def read_passwords(raw: Mapping[Any, Any]) -> dict[Name, tuple[str, ...]]:
         except InvalidInput:
             # If the address and the password are swapped, the key is a password.
             raise InvalidInput(
-                "passwords: A key is not an email address. Write address: password. The key is "
-                "not shown, because it may be a password."
+                "passwords: A key is not an email address. Write each entry as address: password. "
+                "The key is not shown, because it may be a password."
             ) from None
         if name in found:
             first = next(each for each in found if each == name)

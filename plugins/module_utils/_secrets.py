@@ -11,8 +11,10 @@ result and only mask them in the controller's output.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
+
+from ansible.module_utils.common.collections import is_sequence
 
 HIDDEN = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
 #: Up to this number of secrets, ansible-core's own search is fast enough.
@@ -36,7 +38,7 @@ def remove_secrets(value: Any, secrets: Collection[str]) -> Any:
 def _replaced(value: Any, known: frozenset[str], found: list[str]) -> Any:
     if isinstance(value, Mapping):
         return {key: _replaced(inner, known, found) for key, inner in value.items()}
-    if is_list(value):
+    if is_sequence(value):
         return [_replaced(inner, known, found) for inner in value]
     if _is_in(value, known):
         return HIDDEN
@@ -75,12 +77,7 @@ def leaves(value: Any) -> Iterator[Any]:
         inner = pending.pop()
         if isinstance(inner, Mapping):
             pending.extend(inner.values())
-        elif is_list(inner):
+        elif is_sequence(inner):
             pending.extend(inner)
         else:
             yield inner
-
-
-def is_list(value: Any) -> bool:
-    """Return whether a value is a list or a tuple."""
-    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))

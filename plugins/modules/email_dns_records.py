@@ -34,13 +34,13 @@ options:
       - V(verified) verifies the records. Unless O(wait) is set, the task does not fail if records
         are missing or wrong.
       - V(present) publishes the records. The service's terms are merged into an existing SPF record
-        unless it would then need more DNS look-ups than receivers allow. Other MX records are kept,
+        unless it would then need more DNS lookups than receivers allow. Other MX records are kept,
         and the task warns about them. Another key at the service's DKIM selector is replaced.
       - V(present) fails and changes nothing if the domain's owner has to decide what to do, for
         example if there is a null MX record, if there are several SPF records, or if the name is an
         alias or is delegated.
       - V(absent) withdraws the records that the service requires, and no others. Use it before you
-        delete the domain from the service, because only the service knows the records.
+        delete the domain from the service, because the module gets the records from the service.
     type: str
     choices: [retrieved, verified, present, absent]
     default: retrieved
@@ -58,8 +58,8 @@ options:
   resolvers:
     description:
       - Addresses of recursive resolvers, such as V(192.0.2.1) or V([2001:db8::1]:5353). They are
-        used to find name servers, to count the look-ups of the SPF record, to validate DNSSEC, and
-        to check whether a published domain is visible everywhere.
+        used to find name servers, to count the lookups of the SPF record, to validate DNSSEC, and
+        to check whether they return the published records.
       - By default, the system's resolvers are used. If O(nameservers) is set, V(verified) does not
         check the records at the system's resolvers, because the given name servers may not be the
         public ones.
@@ -95,9 +95,9 @@ options:
     choices: [match, presence]
   wait_timeout: {description: Maximum number of seconds to wait., type: int, default: 600}
 notes:
-  - O(timeout) limits the requests to the service and the publication of the records. Verification
-    can take up to half a minute longer if servers do not answer. Waiting can take up to
-    O(wait_timeout).
+  - O(timeout) limits the requests to the service and the publication of the records. It does not
+    limit verification, which can take up to half a minute if servers do not answer, or waiting,
+    which O(wait_timeout) limits.
 seealso:
   - module: postroom.email.email_domain
     description: Register the domain first.
@@ -169,8 +169,8 @@ records:
       sample: '"v=spf1 include:example.net ~all"'
     status:
       description: V(match) if every server that answered has the record; V(missing) if at least one
-        server does not have it; V(conflict) if other records conflict with it; V(unknown) if no
-        server gave a reliable answer.
+        server does not have it; V(conflict) if other records conflict with it, if receivers would
+        reject it, or if its DNSSEC signatures are invalid; V(unknown) if no server gave a reliable answer.
       returned: when it was verified
       type: str
     code:
@@ -184,7 +184,7 @@ records:
       type: list
       elements: str
     detail:
-      description: The state of the record and the servers that returned it.
+      description: The state of the record, with the servers that report it.
       returned: when it was verified
       type: str
     remedy:
@@ -207,20 +207,21 @@ verified: {description: Whether the status of every record is V(match)., returne
 stage:
   description: V(created) if a record is missing or in conflict; V(published) if the authoritative
     name servers have all records; V(active) if the resolvers also return them; V(unknown) if no
-    problem was found, but some servers did not answer.
+    problem was found, but no server gave a reliable answer for some of the records.
   returned: when it was verified
   type: str
 advice:
-  description: Warnings about SPF records whose DNS look-ups could not be counted.
+  description: Warnings about SPF records whose DNS lookups could not be counted.
   returned: when it was verified
   type: list
   elements: str
 current:
   description:
-    - The current record sets at these names and of these types, as far as they are known, including
-      values that do not belong to the service.
-    - After records were published or withdrawn, these are the record sets on the updated name
-      server. Otherwise, they are those on all authoritative name servers.
+    - The current record sets with the names and types of RV(records), as far as they are known,
+      including values that do not belong to the service, and aliases at these names.
+    - With O(state=present) and O(state=absent), these are the record sets on the name server that
+      the module updates. With O(state=verified), each record set has the values from all
+      authoritative name servers.
   returned: when O(state) is not V(retrieved)
   type: list
   elements: dict
@@ -319,12 +320,9 @@ def ensure_records(
     from ..module_utils._dns_verify_publish import DnsTask  # noqa: PLC0415
 
     # Validate the options before sending a request.
-    task = DnsTask(params)
+    task = DnsTask(params, check_mode=check_mode, report=report, sleep=sleep)
     required, outcome = _retrieve(client, params, check_mode=check_mode)
-    seconds = end - client.now()
-    return task.run(
-        required, outcome, seconds=seconds, check_mode=check_mode, report=report, sleep=sleep
-    )
+    return task.run(required, outcome, end - client.now())
 
 
 def _retrieve(

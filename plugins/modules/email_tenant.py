@@ -116,8 +116,8 @@ options:
     default: ["*"]
   ignore:
     description: Patterns such as V(postmaster@*). Matching objects are never purged, and C(force)
-      does not delete them together with their domain. The same applies to mailboxes and forwarders
-      that have a matching alias. RV(undeclared) omits objects whose own name matches.
+      does not delete them together with their domain. Mailboxes and forwarders that have a
+      matching alias are also kept. RV(undeclared) omits objects whose own name matches.
     type: list
     elements: str
     default: []
@@ -140,7 +140,7 @@ options:
     type: str
   concurrency:
     description: Number of concurrent changes, 1 to 64. A higher value helps if the network latency is
-      high. If the service throttles requests, all changes slow down.
+      high. If the service throttles requests, the module slows down all changes.
     type: int
     default: 8
   report_unchanged:
@@ -152,8 +152,9 @@ notes:
     task keyword C(timeout) ends the run as soon as the current requests have been answered.
   - With O(update_password=probe), O(timeout) also limits each login. Mail servers delay the answer
     to a wrong password, so don't set O(timeout) below V(30).
-  - If a change fails, only the changes that depend on it are skipped. Run the task again to apply
-    the rest.
+  - If a change fails, the module skips only the changes that depend on it. It skips all remaining
+    changes if the service has become unusable, for example because it refuses the token or does not
+    respond. Run the task again to apply the rest.
   - To stop a run, press Ctrl-C or send SIGTERM to C(ansible-playbook). If C(ansible-playbook) is
     killed or loses its terminal, a run in Ansible's worker process stops at the next change, but a
     separate module process runs to completion.

@@ -43,22 +43,13 @@ class _StageResult(NamedTuple):
     reason: StageReason | None = None
 
 
-class Gathered(NamedTuple):
-    """The domains of a tenant with their facts.
-
-    :param domains: the facts, keyed by domain name, in alphabetical order
-    :param warnings: warnings about domains that are omitted or whose stage is unknown
-    """
-
-    domains: dict[str, Facts]
-    warnings: tuple[str, ...]
-
-
-def gather(client: Client, options: Mapping[str, Any]) -> Gathered:
+def gather(client: Client, options: Mapping[str, Any]) -> tuple[dict[str, Facts], list[str]]:
     """Read the domains of a tenant and gather their facts.
 
-    :param options: the inventory's options ``domains``, ``exclude``, ``stage``, ``nameservers``,
-        ``resolvers`` and ``stage_timeout``
+    :param options: the inventory's options, of which ``domains``, ``exclude``, ``stage``,
+        ``nameservers``, ``resolvers`` and ``stage_timeout`` are used
+    :return: the facts, keyed by domain name in alphabetical order, and warnings about domains that
+        are omitted or whose stage is unknown
     :raises InvalidInput: if a name server or resolver is invalid
     :raises ImportError: if ``stage`` is set and dnspython is not installed
     """
@@ -89,11 +80,11 @@ def gather(client: Client, options: Mapping[str, Any]) -> Gathered:
                 f"The stages of {len(late)} domains, including '{late[0]}', are unknown, because "
                 "stage_timeout expired. Raise it, or select fewer domains."
             )
-    return Gathered(facts, tuple(warnings))
+    return facts, warnings
 
 
 def is_gathered(domains: object) -> bool:
-    """Return whether cached data has the format of ``Gathered.domains``.
+    """Return whether cached data has the format of the facts that ``gather`` returns.
 
     Other data is not trusted, because users who can write to the cache could put templates into it.
     """
@@ -118,7 +109,7 @@ def _find_stage(client: Client, servers: Servers, end: float, name: Name) -> _St
     try:
         records = own.dns_records(name)
     except NotFound:
-        warning = f"'{name}' was deleted while its stage was determined. It is left out."
+        warning = f"'{name}' was deleted while its stage was being determined. It is left out."
         return _StageResult(None, warning)
     except (Rejected, ServerFailed, BadAnswer) as error:
         # The service responded, so the problem concerns only this domain.

@@ -22,8 +22,8 @@ Result = TypeVar("Result")
 def as_filter(function: Callable[..., Result]) -> Callable[..., Result]:
     """Wrap a function as a filter that raises the collection's errors as AnsibleFilterError.
 
-    Unknown and missing arguments also raise AnsibleFilterError. Up to ansible-core 2.18, filters
-    receive undefined variables, which raise Ansible's usual error.
+    Unknown and missing arguments also raise AnsibleFilterError. Up to ansible-core 2.18, a filter
+    receives undefined variables as objects. Converting one to a string raises the usual error.
     """
     signature = inspect.signature(function)
     name = function.__name__

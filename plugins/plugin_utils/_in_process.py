@@ -89,7 +89,7 @@ class ConnectionCache:
     def clear(self) -> None:
         """Drop all connections after an interrupted task, which may have left a partial response.
 
-        The garbage collector closes them later, because a thread may still be sending.
+        A thread may still be sending, so the garbage collector closes the connections later.
         """
         self._kept.clear()
 
@@ -253,7 +253,7 @@ def environment_reason(environment: Mapping[str, str]) -> str | None:
         if _READ_AT_START.match(name):
             return f"environment sets {name}, which only a new process reads"
         if not _VARIABLE_NAME.match(name) or "\0" in value:
-            return f"environment sets {name!r}, which a shell may refuse"
+            return f"environment sets {name!r}, and a shell may refuse its name or value"
     return None
 
 

@@ -25,17 +25,17 @@ _LOG_INTERVAL = 15.0
 class Progress:
     """The progress display of a task.
 
-    :param show: a function that displays a text, with a line break if the second argument is true
+    :param display: a function such as ``Display().display``
     """
 
     def __init__(
         self,
-        show: Callable[[str, bool], None],
+        display: Callable[..., object],
         *,
         is_terminal: bool = IS_TERMINAL,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._show = show
+        self._display = display
         self._is_terminal = is_terminal
         self._clock = clock
         #: The time when the first change was finished, from which the rate is computed.
@@ -57,15 +57,15 @@ class Progress:
         text = _text(done, total, (done - self._done_at_start) / (now - self._start))
         if self._is_terminal:
             # The spaces overwrite the rest of a longer previous line.
-            self._show("\r" + text.ljust(self._width), False)  # noqa: FBT003
+            self._display("\r" + text.ljust(self._width), newline=False, screen_only=True)
         else:
-            self._show(text, True)  # noqa: FBT003
+            self._display(text)
         self._width = len(text)
 
     def end(self) -> None:
         """Clear the line for the next output."""
         if self._is_terminal and self._width:
-            self._show("\r" + " " * self._width + "\r", False)  # noqa: FBT003
+            self._display("\r" + " " * self._width + "\r", newline=False, screen_only=True)
 
 
 def _text(done: int, total: int, rate: float) -> str:

@@ -63,7 +63,7 @@ class Refused(PostroomError):
 
 
 class TooExpensive(PostroomError):
-    """An SPF record would need too many DNS look-ups. The other records were written."""
+    """An SPF record would need too many DNS lookups. The other records were written."""
 
     code = "too_many_spf_lookups"
 
@@ -263,7 +263,7 @@ def names_secret(key: object) -> bool:
 
 
 def hide(text: str, secrets: Iterable[str]) -> str:
-    """Replace ``secrets`` in ``text``, whether plain, JSON-escaped or percent-encoded."""
+    """Replace ``secrets`` in ``text``, including their JSON-escaped and percent-encoded forms."""
     forms = {form for secret in secrets for form in _forms_of(secret) if form}
     # Replace the longest secrets first, because a secret may contain a shorter secret.
     for form in sorted(forms, key=len, reverse=True):

@@ -119,8 +119,8 @@ def _local_flaw(local: str) -> str:
         return f"there are {len(local)} characters before the @ (max {_MAX_LOCAL})"
     if ".." in local or local[0] == "." or local[-1] == ".":
         return "before the @, a dot can't be first, last or doubled"
-    allowed = (sign == "." or (sign.isascii() and _LOCAL.fullmatch(sign.lower())) for sign in local)
-    wrong = next(sign for sign, is_allowed in zip(local, allowed) if not is_allowed)  # noqa: B905
+    signs = (sign for sign in local if sign != ".")
+    wrong = next(s for s in signs if not s.isascii() or not _LOCAL.fullmatch(s.lower()))
     return f"{wrong!r} is not one of the ASCII characters that are allowed before the @"
 
 

@@ -17,7 +17,7 @@ from copy import copy
 from typing import Any, TypeVar
 
 from .. import errors
-from ..models import NO_EDIT, Edit, Individual, Principal, RequiredRecords
+from ..models import Edit, Individual, Principal, RequiredRecords
 from ..names import Name
 from . import endpoints
 from .endpoints import (
@@ -84,7 +84,8 @@ class Client:
     def with_timeout(self, seconds: float, *, extend_when_throttled: bool = False) -> Client:
         """Return a client with its own deadline that shares this client's connections.
 
-        :param extend_when_throttled: don't count time spent waiting for the rate limit
+        :param extend_when_throttled: don't count the time spent waiting for the rate limit towards
+            the timeout
         """
         other = copy(self)
         other._pacing = self._pacing.with_timeout(  # noqa: SLF001 - a copy of this object
@@ -121,7 +122,7 @@ class Client:
     def check_list(self, names: Collection[Name]) -> None:
         """Check that the service did not silently truncate its list of principals.
 
-        The list of a single type is shorter, so a row limit would omit fewer principals from it.
+        The lists of single types are shorter, so a row limit would cut off fewer principals there.
 
         :raises BadAnswer: if the list of a single type contains a name that is not in ``names``
         """
@@ -185,20 +186,22 @@ class Client:
         call = endpoints.create(principal, secrets)
         self._secrets.extend(secrets)
 
-        def was_created() -> bool:
+        def exists() -> bool:
+            """Return whether the principal exists. Fail if it has other settings."""
             found = self.find(principal.name)
             if found is None or found == principal:
                 return found is not None
-            raise _exists_differently(call)
+            raise errors.AlreadyExists(
+                f"{principal.name} was just created by another client with other settings. "
+                "Run again.",
+                errors.Failure(None, call.method, call.path, ""),
+            ) from None
 
         try:
-            reply = self._write(call, was_created)
+            reply = self._write(call, exists)
         except errors.AlreadyExists as error:
-            found = self.find(principal.name)
-            if found is None:
+            if not exists():
                 raise
-            if found != principal:
-                raise _exists_differently(call) from None
             raise errors.CreatedMeanwhile(
                 f"{principal.name} was just created by another client. Run again.", error.failure
             ) from None
@@ -214,18 +217,16 @@ class Client:
         except errors.NotFound:
             return
 
-    def edit(self, name: Name, edit: Edit, secrets: tuple[str, ...] = ()) -> Individual:
-        """Apply an edit to a principal's lists and replace its passwords, in one request.
+    def edit(self, name: Name, edit: Edit) -> Individual:
+        """Apply an edit to a principal's lists and return the principal's current state.
 
-        The edit is verified after a delay and repeated if another client overwrote it. Return the
-        principal's current state.
+        The edit is verified after a delay and repeated if another client overwrote it.
 
-        :param secrets: the new passwords; if empty, the current ones are kept
         :raises LostUpdate: if other clients keep overwriting the edit
         """
         started = self.now()
-        current, wrote = self.edit_once(name, edit, secrets)
-        if not wrote or edit == NO_EDIT:
+        current, wrote = self.edit_once(name, edit)
+        if not wrote:
             return current
         with _after_write(name):
             for attempt in range(_MAX_REPAIRS):
@@ -246,6 +247,8 @@ class Client:
         """Apply an edit without verifying it. Return the principal, and whether a write was sent.
 
         The caller must verify the edit, because another client may overwrite it.
+
+        :param secrets: the new passwords; if empty, the current ones are kept
         """
         self._secrets.extend(secrets)
         attempt = 0
@@ -269,7 +272,7 @@ class Client:
                 return (reply if isinstance(reply, Individual) else target), True
 
     def wait_to_verify(self, seconds: float, attempt: int = 0) -> None:
-        """Give other clients that read the list before an edit time to write their changes.
+        """Wait until other clients that read the old list have probably written their changes.
 
         :param seconds: the time between the edit's GET and its PATCH
         """
@@ -314,7 +317,8 @@ class Client:
                     return None
                 if isinstance(error, errors.ConnectionBroken):
                     error.add(
-                        "The request had not taken effect shortly afterwards, but may still do so."
+                        "A check shortly afterwards found that the request had not taken effect, "
+                        "but it may still do so."
                     )
                 attempt = self._pacing.back_off(error, attempt)
 
@@ -329,8 +333,8 @@ class Client:
             raise
         except errors.ServiceError:
             unsure = type(error)(
-                f"{error} It is not known whether this took effect, because the service does not "
-                "respond. Run again when it responds.",
+                f"{error} It is not known whether the request took effect, because the service "
+                "does not respond. Run again when it responds.",
                 error.failure,
             )
             unsure.unsure = True
@@ -366,7 +370,7 @@ class Client:
 def result_of(call: Call[T], response: Response, secrets: Sequence[str] = ()) -> T:
     """Return the result of a call.
 
-    :param secrets: values to redact from errors, in addition to the call's own
+    :param secrets: values to redact from errors, in addition to the call's own secrets
     :raises ServiceError: if the response is an error or did not come from the mail API
     """
     try:
@@ -386,20 +390,13 @@ def result_of(call: Call[T], response: Response, secrets: Sequence[str] = ()) ->
 
 @contextmanager
 def _after_write(name: Name) -> Iterator[None]:
-    """Record in errors from the block that the preceding write succeeded."""
+    """Mark errors that are raised in the block as errors after a successful write."""
     try:
         yield
     except errors.PostroomError as error:
         error.wrote = True
         error.add(f"{name} was written, but its current state is not known.")
         raise
-
-
-def _exists_differently(call: Call[Any]) -> errors.AlreadyExists:
-    return errors.AlreadyExists(
-        f"{call.subject} was just created by another client with other settings. Run again.",
-        errors.Failure(None, call.method, call.path, ""),
-    )
 
 
 def _truncated_list(call: Call[Any], count: int, detail: str) -> errors.BadAnswer:

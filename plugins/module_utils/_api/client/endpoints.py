@@ -61,7 +61,7 @@ class Call(Generic[T]):
 class Response(NamedTuple):
     """A complete HTTP response.
 
-    :param headers: the headers with lower-case names
+    :param headers: the headers, to look up by lower-case names
     """
 
     status: int
@@ -167,7 +167,7 @@ def read_principal(body: Any) -> Principal:
 
 
 def _reply_about(name: Name) -> Callable[[Any], Principal | None]:
-    """Return a parser for a write's response, which returns the principal ``name`` or None."""
+    """Return a function that returns the principal ``name`` in a write's response, or None."""
 
     def read(body: Any) -> Principal | None:
         try:
@@ -251,7 +251,7 @@ def _keys(names: frozenset[Name]) -> list[str]:
 def describe(call: Call[Any]) -> str:
     """Return a description of a call for messages, such as ``deleting alice@example.com``."""
     if call.subject is None:
-        return "listing the tenant"
+        return "listing the tenant's objects"
     if call.path.startswith("/api/dns/"):
         return f"reading the DNS records of {call.subject}"
     verb = {"GET": "reading", "POST": "creating", "PATCH": "changing", "DELETE": "deleting"}

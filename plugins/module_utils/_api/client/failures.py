@@ -30,11 +30,14 @@ _IN_USE = (
     "It is already in use, perhaps by another tenant. Choose another name or address, or ask the "
     "operator of the service."
 )
-_NOT_THE_API = "This does not look like the mail API (check api_url and any proxy in between):"
+_NOT_THE_API = (
+    "This does not look like a response from the mail API (check api_url and any proxy in between):"
+)
 _REJECTED = "The service refuses to do this."
 _BY_PROXY = (
-    "This does not look like the mail API. A proxy or firewall has probably refused the request: "
-    "ask its operator. Without a proxy or firewall, use an api_token with the required permission."
+    "This does not look like a response from the mail API. A proxy or firewall has probably "
+    "refused the request: ask its operator. Without a proxy or firewall, use an api_token with the "
+    "required permission."
 )
 _BY_STATUS: dict[int, tuple[type[errors.ServiceError], str]] = {
     401: (errors.Unauthorized, "Check api_token: it is wrong, expired or revoked."),
@@ -50,7 +53,7 @@ def failure_of(
 ) -> errors.ServiceError:
     """Return the exception for a response that is an error or has an unexpected format.
 
-    :param secrets: values to redact, in addition to the call's own
+    :param secrets: values to redact, in addition to the call's own secrets
     """
     body, text = decode(response.body)
     kind: type[errors.ServiceError] = errors.BadAnswer
@@ -85,7 +88,7 @@ def _classify(
         base = target.removesuffix(call.path)
         is_api = base != target and "?" not in base and base.startswith(("http://", "https://"))
         advice = f"set api_url to {base}" if is_api else "set api_url to the API's own address"
-        return errors.BadAnswer, f"It redirects to {target}; {advice}."
+        return errors.BadAnswer, f"The service redirects to {target}; {advice}."
     if text is not None and (status < 300 or status == 404):
         return errors.BadAnswer, f"{_NOT_THE_API} it is not JSON."
     if status < 300 or status == 404 or (status in (400, 422) and code in _CODES):

@@ -122,8 +122,8 @@ class RateLimit:
     """A rate limit that a task's threads share and that adapts to the service's 429 responses.
 
     A 429 in one thread pauses all threads. After the pause, requests are sent at an interval that
-    grows with each further 429 and shrinks with each success. The interval settles where about one
-    request in three is throttled.
+    grows with each further 429 and shrinks with each success. The interval settles at a length at
+    which about one request in three gets a 429.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -134,7 +134,7 @@ class RateLimit:
         self._last_success = float("-inf")
 
     def reserve(self) -> float:
-        """Reserve the next slot and return the seconds until then."""
+        """Reserve the next slot and return the seconds until it begins."""
         with self._lock:
             now = self._clock()
             slot = max(now, self._next_slot)

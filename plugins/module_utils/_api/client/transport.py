@@ -120,7 +120,8 @@ class Transport:
     :param base_url: the URL of the service, such as ``https://mail.example.com``, with or without a
         path
     :param token: the bearer token, which never appears in errors or representations
-    :param ca_path: a PEM file of the certificate authorities to trust instead of the system's
+    :param ca_path: a PEM file with the certificates of the authorities to trust instead of the
+        system's
     :param trust_env: whether to use ``HTTP_PROXY``, ``HTTPS_PROXY`` and ``NO_PROXY``
     :raises InvalidInput: if the URL, the token or the file can't be used
     :raises ImportError: if httpx is not installed
@@ -142,7 +143,8 @@ class Transport:
                 "api_token: it is empty or contains spaces, line breaks or non-ASCII characters. "
                 "Set it to exactly the token that the service issued."
             )
-        self._token = token
+        #: The values to redact from all output.
+        self.secrets: tuple[str, ...] = (token,)
         self._headers = [
             (b"authorization", f"Bearer {token}".encode()),
             (b"accept", b"application/json"),
@@ -153,11 +155,6 @@ class Transport:
         self._tls = tls_context(ca_path, verify=verify) if is_tls else False
         self._trust_env = trust_env
         self._idle = [self._connect()]
-
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """The values to redact from all output."""
-        return (self._token,)
 
     def close(self) -> None:
         """Close all connections. Call it only when no thread is sending."""
@@ -171,6 +168,7 @@ class Transport:
         :raises Unreachable: if the connection failed; nothing was sent
         :raises ConnectionBroken: if the response is incomplete; the call may have taken effect
         """
+        httpx = self._httpx
         try:
             connection = self._idle.pop()
         except IndexError:
@@ -181,7 +179,7 @@ class Transport:
             body = json.dumps(call.body).encode()
             headers = [*headers, (b"content-type", b"application/json")]
         try:
-            request = self._httpx.Request(
+            request = httpx.Request(
                 call.method,
                 self._base_url + call.path,
                 headers=headers,
@@ -193,20 +191,29 @@ class Transport:
                 content = self._read(response, call)
             finally:
                 response.close()
-        except _DeadlineExpired:
+        except (
+            httpx.ConnectError,
+            httpx.ConnectTimeout,
+            httpx.PoolTimeout,
+            httpx.ProxyError,
+            httpx.UnsupportedProtocol,
+        ) as error:
+            # Some of these are timeouts, but nothing was sent.
+            raise self._unreachable(error, call) from None
+        except (_DeadlineExpired, httpx.TimeoutException):
             raise self._timed_out(call, timeout) from None
-        except (self._httpx.TransportError, self._httpx.DecodingError) as error:
-            raise self._translated(error, call, timeout) from None
+        except (httpx.TransportError, httpx.DecodingError) as error:
+            raise self._broken(call, self._shown(call, error)) from None
         finally:
             self._idle.append(connection)
-        names = {key.lower(): value for key, value in response.headers.items()}
-        return Response(response.status_code, names, content, self._next_path(call, response))
+        next_path = self._next_path(call, response)
+        return Response(response.status_code, response.headers, content, next_path)
 
     def _connect(self) -> _Connection:
         # An httpx client checks NO_PROXY to decide whether to use a proxy. If no
         # proxy is set, use only a transport, because a client also spends time on cookies,
         # redirects and authentication.
-        has_proxy = self._trust_env and self._environment_proxy() is not None
+        has_proxy = self._environment_proxy() is not None
         kind = self._httpx.Client if has_proxy else self._httpx.HTTPTransport
         try:
             http = kind(verify=self._tls, limits=self._httpx.Limits(max_connections=1))
@@ -249,40 +256,26 @@ class Transport:
             )
         return str(url.raw_path.decode("ascii")).removeprefix(urlsplit(self._base_url).path)
 
-    def _translated(self, error: Exception, call: Call[Any], timeout: float) -> Exception:
-        """Convert an exception from httpx to one of this package's exceptions."""
-        httpx = self._httpx
-        not_connected = (
-            httpx.ConnectError,
-            httpx.ConnectTimeout,
-            httpx.PoolTimeout,
-            httpx.ProxyError,
-            httpx.UnsupportedProtocol,
-        )
-        if isinstance(error, not_connected):
-            return self._unreachable(error, call)
-        if isinstance(error, httpx.TimeoutException):
-            return self._timed_out(call, timeout)
-        return self._broken(call, self._shown(call, error))
-
     def _unreachable(self, error: Exception, call: Call[Any]) -> errors.Unreachable:
         detail = self._shown(call, error)
         kind: type[errors.Unreachable] = errors.Unreachable
-        proxy = self._proxy()
-        advice = (
-            f"Requests use the proxy {proxy} from HTTP_PROXY, HTTPS_PROXY or ALL_PROXY. Check the "
-            "proxy, or add the host to NO_PROXY."
-            if proxy
-            else "Check api_url and the network, and ensure that the service is running."
-        )
+        advice = "Check api_url and the network, and ensure that the service is running."
+        proxy = self._environment_proxy()
+        if proxy and not proxy_bypass(urlsplit(self._base_url).netloc):
+            # The part before an @ contains the credentials of the proxy.
+            shown = proxy.rpartition("@")[2]
+            advice = (
+                f"Requests use the proxy {shown} from HTTP_PROXY, HTTPS_PROXY or ALL_PROXY. Check "
+                "the proxy, or add the host to NO_PROXY."
+            )
         cause: BaseException | None = error
         while cause is not None and not isinstance(cause, ssl.SSLError):
             cause = cause.__cause__ or cause.__context__
         if isinstance(cause, ssl.SSLCertVerificationError):
             kind = errors.UntrustedCertificate
-            advice = "Set ca_path to the file of the authority that signed the certificate."
+            advice = "Set ca_path to a PEM file with the certificate of the service's CA."
             if cause.verify_code in OTHER_HOST:
-                advice = "Set api_url to a host name in the certificate."
+                advice = "In api_url, use a host name from the certificate."
         elif cause is not None:
             advice = "Check the port. If the service does not use TLS there, use http in api_url."
         message = f"{self._base_url} can't be reached while {describe(call)} ({detail}). {advice}"
@@ -290,15 +283,8 @@ class Transport:
 
     def _environment_proxy(self) -> str | None:
         """Return the proxy that the environment sets for the scheme of the service, or None."""
-        proxies = getproxies()
+        proxies = getproxies() if self._trust_env else {}
         return proxies.get(urlsplit(self._base_url).scheme) or proxies.get("all")
-
-    def _proxy(self) -> str | None:
-        """Return the service's proxy for messages, without credentials, or None."""
-        found = self._environment_proxy()
-        if not self._trust_env or not found or proxy_bypass(urlsplit(self._base_url).netloc):
-            return None
-        return found.rpartition("@")[2]
 
     def _timed_out(self, call: Call[Any], timeout: float) -> errors.ConnectionBroken:
         detail = f"no complete response within {timeout:.3g} s"

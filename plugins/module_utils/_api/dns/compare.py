@@ -229,7 +229,7 @@ def _compare_spf(wanted: WantedRecord, values: Values) -> Comparison:
 
 
 def _compare_dkim(wanted: WantedRecord, wanted_key: Txt, values: Values) -> Comparison:
-    """Compare a selector's DKIM keys. Exactly one key must exist, in any equivalent form."""
+    """Compare a selector's DKIM keys. There must be a single key, equivalent to the wanted one."""
     others = [value for value in wanted.all_values if value != wanted_key]
     texts = [v for v in values if isinstance(v, Txt) and v not in others]
     keys = [value for value in texts if value.text == wanted.text or dkim.is_key(value.text)]
@@ -248,7 +248,7 @@ def _compare_dkim(wanted: WantedRecord, wanted_key: Txt, values: Values) -> Comp
 
 
 def _without_spf(wanted: str, values: Values) -> Removal:
-    """Remove the service's terms from all SPF records. Delete records that equal the service's."""
+    """Remove the service's terms from SPF records. Delete copies of the service's record."""
     change = warning = ""
     for value in [v for v in values if isinstance(v, Txt) and spf.is_spf(v.text)]:
         try:

@@ -132,13 +132,13 @@ _TEXTS = {
     "elsewhere": "{set} can't be published: {redirection}. Delete the record at {owner}, or "
     "publish the DKIM key at the target.",
     "unregistered": "{domain} is not registered in this tenant. Register it first.",
-    "unknown_set": "{set}: the current records are not known. {detail} Other records could be "
-    "lost. Verify again once the name servers answer.",
+    "unknown_set": "{set}: the current records are not known. {detail} Writing the record set "
+    "could delete other records. Verify again once the name servers answer.",
     "ambiguous_set": "{set}: the name servers disagree: {one} and {other} have different records. "
     "Verify again once they agree.",
     "kept_elsewhere": "{set} is not changed: {redirection}. Delete the service's record there.",
-    "mx_kept": "{host} (priority {priority}) is kept and {effect}. Remove its MX record if you "
-    "don't want that.",
+    "mx_kept": "the record for {host} (priority {priority}) is kept, so {host} {effect}. If this "
+    "host should not get mail, remove the record.",
     "mx_first": "gets the mail first",
     "mx_share": "gets part of the mail",
     "mx_backup": "gets mail while the service can't be reached",
@@ -146,20 +146,21 @@ _TEXTS = {
     "name has records of its own. If you need these records, add them at {name}.",
     "spf_kept": "the SPF record is not changed. {problem}",
     "left_alone": "This record is not changed; the others are published.",
-    "unsure": "It is not known whether this was written: {names}. Run again.",
+    "unsure": "It is not known whether these record sets were written: {names}. Run again.",
     "spf_merge_rejected": "With the service's terms, receivers would reject {record}: {why}. "
     "First {how}.",
     "spf_already_rejected": "Receivers reject {record}: {why}. Fix it: {how}.",
-    "spf_not_counted": "The DNS look-ups for {names} could not be counted: no resolver answered, "
+    "spf_not_counted": "The DNS lookups for {names} could not be counted: no resolver answered, "
     "or the name depends on the message. {record} may therefore need more than the {most} that "
     "receivers allow.",
-    "no_dnspython": "The DNS look-ups that {record} needs were not counted. Install dnspython.",
+    "no_dnspython": "The DNS lookups that {record} needs were not counted. Install dnspython.",
     # The reasons why receivers reject an SPF record, and the remedies, as clauses.
-    "bad_include": "remove the term that leads to this, or ask the owner of that record to fix it",
-    "too_many_lookups": "it needs more than {most} DNS look-ups ({terms})",
+    "bad_include": "remove the term that causes the error, or ask the owner of the domain in it to "
+    "correct the records",
+    "too_many_lookups": "it needs more than {most} DNS lookups ({terms})",
     "fewer_lookups": "remove the terms that you do not need, or replace include, a and mx with "
     "ip4 and ip6",
-    "too_many_voids": "{number} of its DNS look-ups find nothing, but receivers allow only {most}",
+    "too_many_voids": "{number} of its DNS lookups find nothing, but receivers allow only {most}",
     "fewer_voids": "remove the terms whose domains no longer exist",
     # The progress and the timeout of a wait.
     "progress": "{domain}: {present} of {number} records are published, {lacking}; retrying for "

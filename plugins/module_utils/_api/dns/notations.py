@@ -42,8 +42,8 @@ def read_rdata(kind: str, text: str, escapes: Escapes = "decimal") -> Value:
     """Parse a value in the notation of a zone file or a DNS provider.
 
     :param kind: ``MX`` or ``TXT``
-    :param text: such as ``10 mail.example.net.``, with or without the trailing dot; for TXT, quoted
-        strings or a text without quotes, in which escapes are not interpreted
+    :param text: for MX, a priority and a host name, such as ``10 mail.example.net``; for TXT, one
+        or more strings in quotes, or text without quotes. Only quoted strings can have escapes.
     :raises InvalidInput: if the text is not a valid value
     """
     if kind == "MX":

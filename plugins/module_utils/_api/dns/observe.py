@@ -29,9 +29,9 @@ class Servers(NamedTuple):
 
     :param nameservers: the authoritative servers; if empty, the resolvers find the servers of each
         name
-    :param resolvers: the resolvers; if empty, the system's. The system's resolvers are used to
-        verify records only if ``nameservers`` is also empty, because given name servers may differ
-        from the public name servers.
+    :param resolvers: the resolvers; if empty, the system's. If ``nameservers`` is set, records are
+        not verified at the system's resolvers, because the given name servers may not be the public
+        ones.
     :param timeout: the timeout of one query to one server, in seconds
     """
 

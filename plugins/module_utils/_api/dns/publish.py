@@ -20,19 +20,17 @@ from typing import NamedTuple
 from .. import errors
 from ..models import Action
 from . import messages, spf
-from .compare import Comparison, WantedRecord, compare, without
+from .compare import WantedRecord, compare, without
 from .messages import Params
 from .notations import zone_text
 from .record_sets import Key, Mx, RecordSet, Redirection, Value, texts_of, txt
-from .spf_lookups import Ask, check_merged, limited
+from .spf_lookups import SPF_TIMEOUT, Ask, check_merged, limited
 from .update import UpdateServer
 
 CurrentSets = Mapping[Key, RecordSet]
 Redirections = Mapping[str, Redirection]
 
 _FIRST_BACKOFF, _MAX_BACKOFF, _MAX_ATTEMPTS = 0.05, 2.0, 40
-#: The timeout for all queries about SPF records, in seconds.
-_SPF_TIMEOUT = 10.0
 
 
 class SetChange(NamedTuple):
@@ -67,7 +65,7 @@ class RecordPlan(NamedTuple):
     """The planned or applied changes.
 
     :param changes: at most one change for each record set, in the service's order
-    :param refused: the reasons why incomplete record sets are not changed, keyed by name and type
+    :param refused: the reasons why record sets are left incomplete, keyed by name and type
     """
 
     changes: tuple[SetChange, ...] = ()
@@ -191,7 +189,9 @@ def _present(
         if found.values is None:
             raise errors.Refused(messages.sentences(found.code, found.params))
         if found.change == "spf_incomplete":
-            warnings += [f"{one}: {text}" for text in _lookup_warnings(each, values, found, ask)]
+            (published,) = filter(spf.is_spf, texts_of(values))
+            texts = check_merged(each.name, published, found.proposal or "", ask)
+            warnings += [f"{one}: {text}" for text in texts]
         if found.change:
             reasons.append((found.change, found.params))
         values = found.values
@@ -204,15 +204,6 @@ def _present(
             params = {"host": mx.exchange, "priority": mx.priority, "effect": effect}
             warnings.append(f"{one}: {messages.text('mx_kept', **params)}")
     yield from _change(one, before, values, reasons)
-
-
-def _lookup_warnings(
-    wanted: WantedRecord, values: tuple[Value, ...], found: Comparison, ask: Ask | None
-) -> list[str]:
-    if ask is None:
-        return [messages.text("no_dnspython", record=f"the SPF record at {wanted.name}")]
-    current = next(filter(spf.is_spf, texts_of(values)))
-    return check_merged(wanted.name, current, found.proposal or "", ask)
 
 
 def _change(
@@ -273,7 +264,7 @@ class _Publisher:
         self._server = server
         # limited() caches results, because retries repeat queries. Half of the time is reserved
         # for writing.
-        self._ask = limited(ask, min(_SPF_TIMEOUT, server.time_left() / 2))
+        self._ask = limited(ask, min(SPF_TIMEOUT, server.time_left() / 2))
         self._absent = absent
         self._done: dict[Key, SetChange] = {}
         #: The changes whose updates received no response.
@@ -350,9 +341,8 @@ class _Publisher:
                 backoff = min(_MAX_BACKOFF, _FIRST_BACKOFF * 2**attempt)
                 pause = backoff * (0.5 + random.random())  # noqa: S311 - no secret
                 attempt += 1
-                if final or not retry or attempt >= _MAX_ATTEMPTS:
-                    raise
-                if self._server.until - time.monotonic() <= pause:
+                left = self._server.until - time.monotonic()
+                if final or not retry or attempt >= _MAX_ATTEMPTS or left <= pause:
                     raise
                 time.sleep(pause)
             else:

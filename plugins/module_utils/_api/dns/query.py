@@ -78,7 +78,7 @@ class Answer(NamedTuple):
     :param detail: the failure, such as ``REFUSED``
     :param values: the MX or TXT records, possibly none
     :param texts: the text of TXT records, the host of MX and NS records, the primary server of SOA
-        records, or addresses
+        records, or the addresses in A and AAAA records
     :param ttl: the TTL in seconds, or None without records
     :param redirection: the name's redirection, or None; if set, ``values`` are those of its target
     :param rcode: the response code, such as ``NXDOMAIN``, or an empty string if there was no
@@ -304,10 +304,11 @@ def upwards(name: str) -> Iterator[str]:
 
 
 def random_names(name: str) -> tuple[str, str]:
-    """Return a random child and a random sibling of a name. Only a wildcard can match both.
+    """Return a random child and a random sibling of a name, to recognize a wildcard's records.
 
-    A single match proves nothing: the sibling also matches if the wildcard's records were copied to
-    the name itself, and the child also matches if there is another wildcard below the name.
+    The name's records come from a wildcard only if both random names have the same records. The
+    sibling alone also has them if the wildcard's records were copied to the name itself. The child
+    alone also has them if there is another wildcard below the name.
     If the child would be too long for DNS, the sibling is returned twice.
     """
     label = secrets.token_hex(8)

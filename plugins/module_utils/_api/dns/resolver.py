@@ -16,6 +16,7 @@ import itertools
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TypeVar
 
 from ..errors import InvalidInput, NameServersNotFound
@@ -42,7 +43,8 @@ class Resolvers:
 
     :param servers: the resolvers in order of preference, possibly none
     :param timeout: the timeout of one query to one server, in seconds
-    :param authorities: servers that may be authoritative for some of the names
+    :param authorities: servers that are asked before the zone's own name servers to confirm that
+        a name has no TXT records
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class Resolvers:
         self.servers = tuple(servers)
         self._authorities = [(server, "") for server in authorities if server.address]
         self._timeout = timeout
+        self._query = partial(query, timeout=timeout, recursive=True)
         self._failed: set[Server] = set()
 
     def confirmed_texts(self, name: str, kind: str) -> tuple[str, ...] | None:
@@ -102,18 +105,6 @@ class Resolvers:
         # The first failure may have been temporary, and may have been over before the second query.
         again = self._query(server, name, kind)
         return again if again.rcode != "SERVFAIL" else unchecked._replace(kind="bogus")
-
-    def _query(
-        self, server: Server, name: str, kind: str, *, checking_disabled: bool = False
-    ) -> Answer:
-        return query(
-            server,
-            name,
-            kind,
-            timeout=self._timeout,
-            recursive=True,
-            checking_disabled=checking_disabled,
-        )
 
 
 def system_resolvers(path: str = "/etc/resolv.conf") -> tuple[Server, ...]:
@@ -199,7 +190,7 @@ def servers_of(name: str, resolvers: Resolvers) -> tuple[str, tuple[Server, ...]
 
 
 def primary_of(name: str, resolvers: Resolvers) -> Server:
-    """Return the primary name server of a name's zone, which accepts updates.
+    """Return the server that accepts updates of a name: the primary server of its zone.
 
     :raises NameServersNotFound: if the resolvers did not find the zone
     """

@@ -2,10 +2,10 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Count the DNS look-ups that receivers need for an SPF record (RFC 7208, 4.6.4).
+"""Count the DNS lookups that receivers need for an SPF record (RFC 7208, 4.6.4).
 
-Receivers return a permanent error after more than ten look-ups. Many of them also do so if more
-than two look-ups find nothing. The count assumes the worst case: a sender with an IPv4 address that
+Receivers return a permanent error after more than ten lookups. Many of them also do so if more
+than two lookups find nothing. The count assumes the worst case: a sender with an IPv4 address that
 matches no mechanism before the first ``all``. The caller provides the function that looks up names.
 """
 
@@ -28,6 +28,8 @@ Ask = Callable[[str, str], Optional[tuple[str, ...]]]  # noqa: UP045
 
 MAX_LOOKUPS = 10
 MAX_VOIDS = 2
+#: The timeout for all queries about SPF records, in seconds.
+SPF_TIMEOUT = 10.0
 _MAX_EXCHANGES = 10
 _MAX_NAMED = 3
 _COUNTED = ("include", "a", "mx", "ptr", "exists")
@@ -36,13 +38,13 @@ _COUNTED = ("include", "a", "mx", "ptr", "exists")
 class Cost(NamedTuple):
     """The cost of evaluating an SPF record.
 
-    :param lookups: the number of look-ups; a lower bound if ``too_many``, because nothing is looked
+    :param lookups: the number of lookups; a lower bound if ``too_many``, because nothing is looked
         up beyond the limit
-    :param voids: the number of look-ups without results, except for ``ptr``
+    :param voids: the number of lookups without results, except for ``ptr``
     :param problem: any other reason why receivers reject the record, as a clause, or None
     :param unknown: the names that could not be looked up and the terms that depend on the sender;
-        any further look-ups that these would cause are not counted
-    :param by_term: the record's own terms that need look-ups, each with the number of look-ups
+        any further lookups that these would cause are not counted
+    :param by_term: the record's own terms that need lookups, each with the number of lookups
     """
 
     lookups: int
@@ -71,7 +73,7 @@ class Cost(NamedTuple):
         return None
 
     def advice(self, name: str) -> list[str]:
-        """Return a warning if some look-ups of the record at ``name`` could not be counted."""
+        """Return a warning if some lookups of the record at ``name`` could not be counted."""
         if not self.unknown:
             return []
         more = len(self.unknown) - _MAX_NAMED
@@ -81,24 +83,30 @@ class Cost(NamedTuple):
         return [messages.text("spf_not_counted", **params)]
 
 
-def limited(ask: Ask, seconds: float, clock: Callable[[], float] = time.monotonic) -> Ask:
+def limited(
+    ask: Ask, seconds: float = SPF_TIMEOUT, clock: Callable[[], float] = time.monotonic
+) -> Ask:
     """Return a function that caches the results of ``ask`` and returns None after ``seconds``."""
     end = clock() + seconds
     return functools.cache(lambda name, kind: ask(name, kind) if clock() < end else None)
 
 
-def check_merged(name: str, before: str | None, after: str, ask: Ask) -> list[str]:
-    """Check an SPF record before it is published or suggested, and return warnings.
+def check_merged(name: str, before: str, after: str, ask: Ask | None) -> list[str]:
+    """Check a merged SPF record before it is published or suggested, and return warnings.
 
-    :param before: the current record, or None if there are several
+    :param before: the current record
+    :param ask: a function that looks up names, or None if dnspython is missing
     :raises TooExpensive: if receivers accept the current record, but the new record has too many
-        look-ups
+        lookups
     """
+    record = f"the SPF record at {name}"
+    if ask is None:
+        return [messages.text("no_dnspython", record=record)]
     cost = count(after, name, ask)
     if cost.rejection is None:
         return cost.advice(name)
-    params = {"record": f"the SPF record at {name}", **cost.rejection}
-    if cost.too_many and (before is None or count(before, name, ask).rejection is None):
+    params = {"record": record, **cost.rejection}
+    if cost.too_many and count(before, name, ask).rejection is None:
         raise TooExpensive(messages.text("spf_merge_rejected", **params))
     return [messages.text("spf_already_rejected", **params)]
 
@@ -126,7 +134,7 @@ class _Counter:
         self.by_term: list[tuple[str, int]] = []
 
     def record(self, spf: Spf, path: tuple[str, ...]) -> None:
-        """Count the look-ups of a record.
+        """Count the lookups of a record.
 
         :param path: the domains whose records lead to this record, followed by this record's domain
         """
@@ -163,7 +171,7 @@ class _Counter:
 
     def _include(self, term: Term, name: str, path: tuple[str, ...]) -> None:
         if name in path:
-            self._reject(f"{path[-1]} has {term}, which leads back to itself")
+            self._reject(f"{path[-1]} has {term}, which leads back to {path[-1]}")
             return
         texts = self._ask(name, "TXT")
         records = [text for text in self._counted(name, texts) if is_spf(text)]
@@ -185,7 +193,7 @@ class _Counter:
         return self._counted(name, self._ask(name, kind))
 
     def _counted(self, name: str, found: tuple[str, ...] | None) -> tuple[str, ...]:
-        """Return the results of a look-up, and record it if it failed or found nothing."""
+        """Return the results of a lookup, and record it if it failed or found nothing."""
         if found is None:
             self.unknown.append(name)
         self.voids += found == ()

@@ -76,7 +76,7 @@ class TsigKey:
 
 
 #: A whole record set before and after a change. None means that it does not exist.
-BeforeAfter = tuple[Optional[RecordSet], Optional[RecordSet]]  # noqa: UP045 - Python 3.9
+BeforeAfter = tuple[Optional[RecordSet], Optional[RecordSet]]  # noqa: UP045 - for pylint
 
 
 class UpdateServer:
@@ -172,11 +172,11 @@ class UpdateServer:
         sets = ", ".join(str(after or before) for before, after in changes)
         if rcode in ("YXDOMAIN", "YXRRSET", "NXDOMAIN", "NXRRSET"):
             raise ZoneChanged(
-                f"Another client changed one of {sets} at the name server {self.server}, so "
-                "nothing was written. Run again."
+                f"Another client changed records at the name server {self.server}, so these record "
+                f"sets were not written: {sets}. Run again."
             )
         if rcode == "REFUSED":
-            which = f"one of {sets} (it does not report which)" if ", " in sets else sets
+            which = f"one of {sets} (the server does not report which)" if ", " in sets else sets
             raise UpdateRefused(
                 f"The name server {self.server} does not let the TSIG key {self._key.name} change "
                 f"{which}. Allow the change on the server, use another key, or set the option "

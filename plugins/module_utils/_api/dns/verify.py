@@ -31,8 +31,6 @@ Stage = Literal["created", "published", "active", "unknown"]
 #: If the servers' statuses differ, the first of these statuses applies.
 _WORST_FIRST: tuple[Status, ...] = ("conflict", "missing", "match", "unknown")
 _FIRST_PAUSE, _MAX_PAUSE, _MAX_DOUBLINGS = 1.0, 30.0, 5
-#: The timeout for all queries about one SPF record, in seconds.
-_SPF_TIMEOUT = 10.0
 #: The number of seconds after which unchanged progress is reported again.
 _REPORT_INTERVAL = 60.0
 _STATUS = {"missing": "missing", "conflict": "in conflict", "unknown": "not known"}
@@ -87,8 +85,8 @@ class Verification(NamedTuple):
     """The verdicts on a domain's records.
 
     :param verdicts: one verdict for each record, in the service's order
-    :param current: the record set of each name and type, with the values from all servers that
-        answered. Its values are empty if only a wildcard matches. It is None if no server answered.
+    :param current: the record sets, keyed by name and type, with the values from all servers that
+        answered. A record set is empty if only a wildcard matches, and None if no server answered.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -112,6 +110,8 @@ class Waiting(NamedTuple):
     """The settings for waiting until records are published.
 
     :param seconds: the timeout; a verification that is running when it expires is still completed
+    :param report: a function that shows the progress
+    :param sleep: a function that waits for a number of seconds
     :param accept_conflicts: stop waiting when the records are published, even if other records
         conflict with them, because waiting does not resolve such conflicts
     """
@@ -128,14 +128,18 @@ class Waiting(NamedTuple):
         return verdict.is_published if self.accept_conflicts else verdict.status == "match"
 
 
-def verify(required: RequiredRecords, servers: Servers) -> Verification:
-    """Verify the records of a domain once."""
-    return _verify(Observer(servers), wanted_records(required))
+def verify(
+    required: RequiredRecords,
+    servers: Servers,
+    waiting: Waiting | None = None,
+) -> Verification:
+    """Verify the records of a domain until all are published or the timeout expires.
 
-
-def wait(required: RequiredRecords, servers: Servers, waiting: Waiting) -> Verification:
-    """Verify until all records are published or the timeout expires. Return the last result."""
+    :param waiting: the settings for waiting; None to verify the records once
+    :return: the last result
+    """
     observer, wanted = Observer(servers), wanted_records(required)
+    waiting = waiting or Waiting(0)
     end = waiting.clock() + waiting.seconds
     pauses = 0
     reported, reported_at = "", float("-inf")
@@ -173,7 +177,7 @@ def _verify(observer: Observer, wanted: Sequence[WantedRecord]) -> Verification:
     for each in wanted:
         verdict = judge(each, seen[each.key])
         if has_resolved and each.noun == "SPF" and verdict.status != "unknown":
-            ask = limited(observer.resolvers.confirmed_texts, _SPF_TIMEOUT)
+            ask = limited(observer.resolvers.confirmed_texts)
             verdict, advice = _judge_lookups(verdict, seen[each.key], ask)
         verdicts.append(verdict)
     is_active = all(is_resolved(each, seen[each.key]) for each in wanted)
@@ -226,10 +230,8 @@ def _wrong(
     code, remedy = worst.code, worst.remedy
     if good:
         bad = [str(answer.server) for answer, found in known if found.status != "match"]
-        code, params = (
-            "servers_disagree",
-            {"outdated": join_words(bad), "current": join_words(good)},
-        )
+        code = "servers_disagree"
+        params = {"outdated": join_words(bad), "current": join_words(good)}
         remedy = messages.remedy(code, params)
     return verdict._replace(status=worst.status, code=code, detail=f"{detail}.", remedy=remedy)
 
@@ -279,7 +281,7 @@ def stage_of(verdicts: Sequence[Verdict], *, resolved: bool) -> Stage:
 
 
 def _judge_lookups(verdict: Verdict, seen: Observation, ask: Ask) -> tuple[Verdict, list[str]]:
-    """Count the look-ups of the SPF record that is published or would be suggested.
+    """Count the lookups of the SPF record that is published or would be suggested.
 
     :returns: the verdict, changed if receivers reject the record, and warnings
     """

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
+from queue import SimpleQueue
 from typing import NamedTuple, TypeVar
 
 from .. import errors
@@ -74,11 +75,6 @@ class Result(NamedTuple):
         """Whether the change was written, even if the principal's current state is unknown."""
         return self.outcome == CHANGED or self.written
 
-    @property
-    def is_unchanged(self) -> bool:
-        """Whether another client made the same change."""
-        return self.outcome == UNCHANGED
-
 
 def apply_plan(
     client: Client,
@@ -133,7 +129,7 @@ class _Run:
                 self._note(position, Result(FAILED, str(error), error))
             return
         self._for_each(ready, lambda position: self._attempt(position, occupants), self._note)
-        self._confirm([p for p in ready if self.results[p].outcome == CHANGED])
+        self._confirm(ready)
         self._give_back(positions)
 
     def _is_ready(self, position: int) -> bool:
@@ -148,7 +144,7 @@ class _Run:
     def _for_each(
         self, items: Collection[int], action: Callable[[int], T], note: Callable[[int, T], None]
     ) -> None:
-        """Pass each item to ``action``, in threads if useful, and each result to ``note``.
+        """Pass each item to ``action``, concurrently if there are several, and call ``note``.
 
         ``note`` is only called in this thread.
         """
@@ -158,16 +154,19 @@ class _Run:
             return
         waiting = iter(items)
         running: dict[Future[T], int] = {}
+        done: SimpleQueue[Future[T]] = SimpleQueue()
         with ThreadPoolExecutor(self.concurrency) as pool:
             try:
                 while True:
                     # Submit only a few items ahead, so that an interrupt can cancel the rest.
                     for item in islice(waiting, 2 * self.concurrency - len(running)):
-                        running[pool.submit(action, item)] = item
+                        future = pool.submit(action, item)
+                        running[future] = item
+                        future.add_done_callback(done.put)
                     if not running:
                         return
-                    for future in wait(running, return_when=FIRST_COMPLETED).done:
-                        note(running.pop(future), future.result())
+                    future = done.get()
+                    note(running.pop(future), future.result())
             except BaseException:
                 self.client.cancel()
                 pool.shutdown(wait=False, cancel_futures=True)
@@ -196,7 +195,9 @@ class _Run:
         elif isinstance(error, _NO_ANSWER):
             self.without_answer += 1
             if self.without_answer >= max(_MAX_WITHOUT_ANSWER, 2 * self.concurrency):
-                self.stopped = f"too many changes in a row got no response. The last error: {error}"
+                self.stopped = (
+                    f"too many changes in a row failed without a result. The last error: {error}"
+                )
         else:
             self.without_answer = 0
 
@@ -258,11 +259,9 @@ class _Run:
         client.delete(now.name)
 
     def _confirm(self, positions: list[int]) -> None:
-        """Verify edits once other clients have had time to overwrite them. Repeat lost edits.
-
-        :param positions: the positions of all applied changes, of which only edits are verified
-        """
-        edits = [p for p in positions if self.changes[p].edit != NO_EDIT]
+        """Verify edits once other clients have had time to overwrite them. Repeat lost edits."""
+        applied = [p for p in positions if self.results[p].outcome == CHANGED]
+        edits = [p for p in applied if self.changes[p].edit != NO_EDIT]
         if not edits:
             return
         client = self._new_client()

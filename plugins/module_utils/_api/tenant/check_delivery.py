@@ -62,13 +62,11 @@ class _Checks:
     def check_members(self) -> Iterator[Problem]:
         for desired in self.desired.present.values():
             after, declared = desired.after, desired.declared
-            if isinstance(after, Forwarder) and declared is not None and not after.members:
+            if not isinstance(after, Forwarder) or not isinstance(declared, DeclaredForwarder):
+                continue
+            if not after.members:
                 # Without the option members, the task expects the forwarder to exist.
-                is_prerequisite = (
-                    desired.is_new
-                    and isinstance(declared, DeclaredForwarder)
-                    and declared.members is None
-                )
+                is_prerequisite = desired.is_new and declared.members is None
                 params = {"name": desired.name}
                 yield Problem("no_members", params, desired.place, prerequisite=is_prerequisite)
 
@@ -88,7 +86,7 @@ class _Checks:
     def check_delivery(self) -> tuple[list[Problem], list[Problem]]:
         """Return problems and warnings about forwarder members whose mail would bounce.
 
-        Only problems caused by a definition of the whole tenant block the plan.
+        If the definition is not for the whole tenant, there are only warnings.
         """
         problems: list[Problem] = []
         warnings: list[Problem] = []
@@ -124,7 +122,7 @@ class _Checks:
         return problems, warnings
 
     def _why_lost(self, owner: Principal, address: Name) -> dict[str, str]:
-        """Return the parameters of ``member_removed``, or {} if mail is still delivered."""
+        """Return the parameters of ``member_removed``, or {} if the owner keeps the address."""
         holder = self.desired.present.get(owner.name)
         if owner.name in self.desired.deleted:
             reason, lost = self.desired.deleted[owner.name], f"{owner.kind} {owner.name}"

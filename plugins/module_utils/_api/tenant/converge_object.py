@@ -42,8 +42,8 @@ def converge_object(
 ) -> Converged:
     """Make one domain, mailbox or forwarder match its declaration.
 
-    :param dry_run: only read and plan, and only warn if an object is missing that an earlier task
-        may create
+    :param dry_run: only read and plan; if an object that an earlier task may create is missing,
+        only warn
     :param probe: a function that returns the mailboxes whose passwords work; it is not called if
         the plan is refused
     :raises Refused: if the plan has problems; nothing was written
@@ -75,10 +75,10 @@ def converge_object(
         after = {change.subject.name: change.after for change in plan.changes}
         return Converged(plan.changes, after.get(declared.name, found), warnings)
     results = apply_changes(client, plan)
-    if any(result.is_unchanged for result in results):
+    if not all(result.wrote for result in results):
         # Another client created the object at the same time.
         return converge_object(client, declared, dry_run=False, passwords=passwords, probe=probe)
-    for change, result in zip(plan.changes, results):  # noqa: B905 - Python 3.10
+    for change, result in zip(plan.changes, results, strict=True):
         if change.subject.name == declared.name:
             found = result.principal
     return Converged(plan.changes, found, warnings)
@@ -95,7 +95,7 @@ def apply_changes(client: Client, plan: Plan) -> list[Result]:
     results = apply_plan(client, plan)
     failed = next((result.error for result in results if result.error is not None), None)
     if failed is not None:
-        pairs = zip(plan.changes, results)  # noqa: B905 - Python 3.10
+        pairs = zip(plan.changes, results, strict=True)
         failed.done = [change.as_dict() for change, result in pairs if result.wrote]
         raise failed
     return results

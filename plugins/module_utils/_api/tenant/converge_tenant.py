@@ -61,7 +61,7 @@ class TenantReport:
     @property
     def done(self) -> list[Change]:
         """The changes that were or would be written, even if their current state is unknown."""
-        pairs = zip(self.plan.changes, self.results)  # noqa: B905 - Python 3.10
+        pairs = zip(self.plan.changes, self.results, strict=True)
         return [change for change, result in pairs if result.wrote]
 
     @cached_property
@@ -69,7 +69,7 @@ class TenantReport:
         """The result row of each object that has changes, keyed by name."""
         rows: dict[Name, dict[str, str]] = {}
         order = (UNCHANGED, CHANGED, NOT_ATTEMPTED, FAILED)
-        for change, result in zip(self.plan.changes, self.results):  # noqa: B905 - Python 3.10
+        for change, result in zip(self.plan.changes, self.results, strict=True):
             is_absent = change.action == "delete"
             row = _row(change.subject, result.outcome, result.reason, absent=is_absent)
             known = rows.get(change.subject.name)
@@ -145,8 +145,8 @@ def converge_tenant(  # noqa: PLR0913 - the options of email_tenant
         )
     if expected_plan is not None and not is_digest(expected_plan):
         raise errors.InvalidInput(
-            f"expected_plan: {expected_plan!r} is not a plan_digest of this version, which is "
-            "v2:sha256: followed by 64 hexadecimal digits. Use the plan_digest of a reviewed plan."
+            f"expected_plan: {expected_plan!r} is not a plan_digest in the format of this version "
+            "(v2:sha256: and 64 hexadecimal digits). Use the plan_digest of a reviewed plan."
         )
     # Reading the definition has used up part of the timeout.
     client = client.with_timeout(client.timeout)

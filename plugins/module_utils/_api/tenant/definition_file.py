@@ -189,8 +189,8 @@ class _Converter:
         self._left -= len(value)
         if self._left < 0 or depth > _MAX_DEPTH:
             raise Malformed(
-                "The aliases expand to far more text than the file contains, or an alias is inside "
-                "the node that it refers to. Replace the aliases with their text.",
+                "The YAML aliases expand to far more text than the file contains, or an alias is "
+                "inside the node that it refers to. Replace the aliases with their text.",
                 _line(node),
             )
         if kind == "sequence":

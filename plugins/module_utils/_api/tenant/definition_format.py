@@ -226,8 +226,8 @@ Expires = Annotated[
 def _config(title: str, example: Any, absent: Any = None, present: Any = None) -> dict[str, Any]:
     """Return the pydantic configuration of an entry.
 
-    :param absent: the JSON Schema's additional properties for absent entries
-    :param present: the JSON Schema's additional properties for other entries
+    :param absent: the properties in the JSON Schema that apply only to absent entries
+    :param present: the properties in the JSON Schema that apply only to other entries
     """
     schema: dict[str, Any] = {"examples": [example]}
     if absent or present:
@@ -376,7 +376,6 @@ class TenantDefinition:
     ] = field(default_factory=list)
     schema_url: Any = field(default=None, metadata={"alias": "$schema"})
 
-    kind: ClassVar[str] = "definition"
     __pydantic_config__: ClassVar[dict[str, Any]] = _config(
         "Definition of a tenant",
         {

@@ -101,7 +101,7 @@ class DesiredState:
 
     @property
     def rerouted(self) -> set[Name]:
-        """The objects that gain addresses or members, if that may change forwarding."""
+        """The objects that gain addresses or members, or none if none of them is a forwarder."""
         changed = [each for each in self.present.values() if each.claims or each.edit.add_members]
         is_any = any(isinstance(each.current, Forwarder) for each in changed)
         return {each.name for each in changed} if is_any else set()

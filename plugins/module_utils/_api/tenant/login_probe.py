@@ -36,7 +36,7 @@ class LoginProbe:
 
     :param give_client: a function that returns a client whose timeout applies to one login
     :param host: the IMAP server, or None for the host in the MX record of each mailbox's domain
-    :param ca_path: a PEM file of certificate authorities, or None for the system's
+    :param ca_path: a PEM file with certificates of authorities, or None for the system's
     :raises InvalidInput: if the port or the file is invalid
     """
 
@@ -166,7 +166,7 @@ def _remedy(error: Exception) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         if error.verify_code in OTHER_HOST:
             return "Set imap_host to a name in the server's certificate."
-        return "Set ca_path to the file of the authority that signed the server's certificate."
+        return "Set ca_path to a PEM file with the certificate of the mail server's CA."
     if isinstance(error, TimeoutError):
         return "Raise timeout, or find out why the mail server is slow."
     return "Check imap_host and imap_port, and ensure that the mail server accepts TLS there."

@@ -67,7 +67,7 @@ def _updates(desired: Desired, freed: frozenset[Name], wave: int) -> Iterator[Ch
 
 
 def _reasons(desired: Desired, edit: Edit, secrets: tuple[str, ...] = ()) -> tuple[Reason, ...]:
-    """Return the reasons for an edit, which may be only a part of the object's changes."""
+    """Return the reasons for an edit, which may contain only some of the object's changes."""
     names = {
         "add_alias": counted("alias", edit.add_aliases),
         "add_member": counted("member", edit.add_members),

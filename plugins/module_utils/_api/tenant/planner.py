@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..models import ALIAS, Domain, Individual, Mailbox, Principal, UnmanagedPrincipal
@@ -52,15 +53,13 @@ def plan_tenant(
     return _Planner(state, definition, purge, passwords).plan()
 
 
+@dataclass
 class _Planner:
-    def __init__(
-        self, state: TenantState, definition: Definition, purge: Purge | None, passwords: Passwords
-    ) -> None:
-        self.state = state
-        self.definition = definition
-        self.purge = purge
-        self.passwords = passwords
-        self.desired = DesiredState()
+    state: TenantState
+    definition: Definition
+    purge: Purge | None
+    passwords: Passwords
+    desired: DesiredState = field(default_factory=DesiredState)
 
     def plan(self) -> Plan:
         problems = [

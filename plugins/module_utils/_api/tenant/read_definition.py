@@ -90,7 +90,7 @@ class _Declaration:
 def read_definition(sources: Sequence[Source], now: datetime) -> Definition:
     """Merge the sources into one definition.
 
-    :param now: the current time, with a time zone; objects that expired before are absent
+    :param now: the current time, with a time zone; objects that have expired by then are absent
     :raises InvalidDefinition: if the sources have problems; the exception lists all of them
     :raises ImportError: if pydantic is not installed
     """
@@ -148,7 +148,7 @@ def _validate(source: Source) -> tuple[list[tuple[Entry, Path]], list[Problem]]:
             valid[section].append(data[section][number])
         model = definition_model().validate_python(valid)
     entries = [entry for section in SECTIONS.values() for entry in getattr(model, section)]
-    return list(zip(entries, paths)), problems  # noqa: B905 - Python 3.10
+    return list(zip(entries, paths, strict=True)), problems
 
 
 def _describe_errors(source: Source, details: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:

@@ -30,7 +30,7 @@ class Occupant(NamedTuple):
 class TenantState:
     """The principals of a tenant, keyed by name and by address.
 
-    The first look-up by name sends one GET. Any other look-up reads the whole list once.
+    The first lookup by name sends one GET. Any other lookup reads the whole list once.
 
     :param client: the client to read with, or None if ``principals`` is given
     """

@@ -89,7 +89,7 @@ def test_record_sets_are_merged_and_withdrawn(warned: list[str]) -> None:
         "before": None,
     }
     there = work_in(CURRENT)
-    assert warned[0].startswith("example.com MX: mx.other.example (priority 20) is kept")
+    assert warned[0].startswith("example.com MX: the record for mx.other.example (priority 20)")
     servers, notes, _key = there
     assert servers["value"] == ["20 MX.other.example.", "10 mail.example.net."]
     assert servers["before"] == {"ttl": 60, "value": ["20 MX.other.example."]}
@@ -150,7 +150,7 @@ def test_doubtful_records_are_refused() -> None:
         (DOMAIN, "TXT")
     }
     for doubtful, words in (
-        (record("unknown"), f"{DOMAIN} TXT: the current records are not known. SERVFAIL. Other"),
+        (record("unknown"), f"{DOMAIN} TXT: the current records are not known. SERVFAIL. Wri"),
         (record("match", ("match", ["a"]), ("match", ["b"])), "ns1 and ns0 have different"),
     ):
         with pytest.raises(Refused, match=words):
@@ -212,7 +212,7 @@ def test_an_undefined_variable_is_named(name: str) -> None:
 ANN = "ann@xn--bcher-kva.example"
 STRAY = "stray-secret-LIMA-9083"
 NO_YAML = "passwords: This is not valid YAML"
-NO_MAP = "passwords: This must be a map of addresses to passwords. Write a line address: password"
+NO_MAP = "passwords: This must be a map of addresses to passwords. For each mailbox, write a line"
 
 
 @pytest.mark.parametrize(
@@ -272,9 +272,9 @@ def test_passwords_may_be_encrypted() -> None:
     ("given", "sentence"),
     [
         (f"{ANN}: !{STRAY}\n", f"{NO_YAML} (see line 1)."),
-        (f"{ANN}: a\n{STRAY}: a\n\n{STRAY}: b\n", "passwords: A key is given twice, on lines 2"),
+        (f"{ANN}: a\n{STRAY}: a\n\n{STRAY}: b\n", "passwords: A key occurs twice, on lines 2"),
         (STRAY, NO_MAP),
-        (f"{STRAY}: {ANN}\n", "passwords: A key is not an email address. Write address: password."),
+        (f"{STRAY}: {ANN}\n", "passwords: A key is not an email address. Write each entry as"),
         ({ANN: STRAY, "Ann@Bücher.example": STRAY}, "passwords: Ann@Bücher.example is the same"),
     ],
 )

@@ -125,7 +125,7 @@ def patches(server: ScriptedServer) -> dict[str, dict[str, Any]]:
     writes = [request for request in server.requests if request.method != "GET"]
     assert {request.method for request in writes} <= {"PATCH"}
     names = [request.target.rpartition("/")[2].partition("%40")[0] for request in writes]
-    return {name: request.json for name, request in zip(names, writes)}  # noqa: B905 - Python 3.10
+    return {name: request.json for name, request in zip(names, writes, strict=True)}
 
 
 @pytest.mark.parametrize("works", [True, False])
@@ -203,7 +203,7 @@ def test_three_refusals_in_a_row_end_the_probing(
     done = run(server, **options, expected_plan=predicted["plan_digest"])
     assert done == predicted
     assert sorted(imap.names) == sorted(names[:asked] * 2)
-    kept = {name for name, answer in zip(names[:asked], answers) if answer == "Y"}  # noqa: B905
+    kept = {name for name, answer in zip(names[:asked], answers, strict=False) if answer == "Y"}
     changed = {change["name"] for change in done["changes"]}
     assert changed == {*names, "new@example.com"} - kept
     imap.verdict = lambda name: YES

@@ -229,8 +229,10 @@ class Screen:
         self.shown: list[tuple[str, bool]] = []
         self.progress = Progress(self.show, is_terminal=is_terminal, clock=self.clock)
 
-    def show(self, text: str, newline: bool) -> None:
+    def show(self, text: str, *, newline: bool = True, screen_only: bool = False) -> None:
         """Record the text."""
+        # A line that is updated in place is not logged.
+        assert screen_only is not newline
         self.shown.append((text, newline))
 
     def go_on(self, seconds: float, done: int, total: int = 1000) -> None:

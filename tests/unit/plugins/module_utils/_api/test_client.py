@@ -147,12 +147,12 @@ def test_passwords_are_sent_again_or_unknown(serve: Serve, connect: Connect) -> 
     service = service_with(mailbox(ALICE.key))
     service.disturb("PATCH", RESET, effect=True)
     server = serve(service)
-    connect(server).edit(ALICE, Edit(), PASSWORDS)
+    connect(server).edit_once(ALICE, Edit(), PASSWORDS)
     bodies = [request.json for request in server.requests if request.method == "PATCH"]
     assert bodies == [{"secrets": list(PASSWORDS)}] * 2
     service.disturb("PATCH", problem(500), effect=True)
     with pytest.raises(errors.ServerFailed, match="password was replaced"):
-        connect(serve(service)).edit(ALICE, Edit(), PASSWORDS)
+        connect(serve(service)).edit_once(ALICE, Edit(), PASSWORDS)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_a_failed_verification_is_no_absence(reply: Reply, serve: Serve, connect
     service.disturb("POST", RESET, effect=True)
     service.disturb("GET", reply, times=9)
     server = serve(service)
-    with pytest.raises(errors.ConnectionBroken, match="whether this took effect") as caught:
+    with pytest.raises(errors.ConnectionBroken, match="whether the request took effect") as caught:
         connect(server).create(BOX, PASSWORDS)
     assert caught.value.unsure
     assert server.writes == ["POST /api/principal"]

@@ -332,7 +332,7 @@ def test_throttled_writes_are_repeated(fault: str, serve: Serve, connect: Connec
     server = serve(service)
     client = connect(server)
     client.create(models.Mailbox(ALICE), ("pw-8Kd!q0-Zebra",))
-    client.edit(ALICE, models.Edit(), ("pw-8Kd!q0-Zebra",))
+    client.edit_once(ALICE, models.Edit(), ("pw-8Kd!q0-Zebra",))
     client.delete(ALICE)
     methods = [line.split()[0] for line in server.writes]
     assert methods == ["POST"] * 3 + ["PATCH"] * 3 + ["DELETE"] * 3

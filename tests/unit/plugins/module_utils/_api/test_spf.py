@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""SPF records: their grammar, merging the service's terms, and counting look-ups."""
+"""SPF records: their grammar, merging the service's terms, and counting lookups."""
 
 from __future__ import annotations
 
@@ -281,7 +281,7 @@ def spf_record(text: str) -> Types:
 
 
 def cost(text: str, **names: Types) -> Cost:
-    """Count a record's look-ups, given the records of these names below `example`."""
+    """Count a record's lookups, given the records of these names below `example`."""
     return count(text, HOME, World({f"{name}.example": types for name, types in names.items()}))
 
 
@@ -295,7 +295,7 @@ def cost(text: str, **names: Types) -> Cost:
         # Only IPv4 senders are considered. They need no AAAA records.
         ("v=spf1 a:four.example a:six.example -all", Cost(2, 1)),
         ("v=spf1 a:four.example exists:six.example -all", Cost(2, 1)),
-        # A failed look-up does not count as void, and is listed once.
+        # A failed lookup does not count as void, and is listed once.
         (
             "v=spf1 a:silent.example mx:silent.example include:silent.example exists:no.example",
             Cost(4, 1, unknown=(SILENT,)),
@@ -313,7 +313,7 @@ def test_what_counts(text: str, expected: Cost) -> None:
 
 
 def test_included_records_count_as_well() -> None:
-    """Look-ups in included and redirected records count at any depth."""
+    """Lookups in included and redirected records count at any depth."""
     found = cost(
         "v=spf1 include:One.example. mx -all",
         one=spf_record("v=spf1 a:host.example include:two.example redirect=three.example"),
@@ -377,7 +377,7 @@ def test_questions_end_with_the_time() -> None:
 
 
 def test_ten_are_allowed_and_eleven_are_not() -> None:
-    """Ten look-ups are allowed. Further ones are counted without being sent."""
+    """Ten lookups are allowed. Further ones are counted without being sent."""
     ten = "v=spf1" + " a:host.example" * 10
     world = World({})
     assert count(ten, HOME, world) == Cost(10, 0, by_term=(("a:host.example", 1),) * 10)
