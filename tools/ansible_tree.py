@@ -78,9 +78,9 @@ def is_ignored(name: str, patterns: Iterable[str]) -> bool:
 
 
 def make_home(home: Path, environment: Path) -> None:
-    """Prepare a home directory for ansible-test, so that the user's own stays unchanged.
+    """Prepare a home directory for ansible-test, which then leaves the user's unchanged.
 
-    pip expects its configuration and cache there, so the directory has links to the user's own.
+    pip expects its configuration and cache in the home directory, so they are links to the user's.
     """
     cache = home / ".ansible" / "test" / "cache"
     cache.mkdir(parents=True, exist_ok=True)

@@ -5,7 +5,8 @@
     python tools/pictures.py NPM_FOLDER
 
 The `report` playbook writes the report, using the reference service and a BIND name server. The bot
-posts the approval's card, which slack-blocks-to-jsx from the npm directory renders like Slack.
+posts the approval's card. The npm package slack-blocks-to-jsx, which must be installed in
+NPM_FOLDER, renders the card as Slack does.
 """
 
 from __future__ import annotations

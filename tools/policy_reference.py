@@ -43,7 +43,7 @@ ABOUT = "Keys that are not marked *Needed* are optional."
 
 
 class _Generator(GenerateJsonSchema):
-    """A generator for the schemas of files, in which optional keys can be omitted but not null."""
+    """A generator for the schemas of files: optional keys can be omitted, but can't be null."""
 
     def nullable_schema(self, schema: Any) -> Schema:
         return self.generate_inner(schema["schema"])

@@ -69,7 +69,7 @@ def _candidates(version: str) -> Iterator[Path]:
 def _pyenv_roots(path: Iterable[Path]) -> list[Path]:
     """Return pyenv's possible root directories.
 
-    They include the parents of shims in `path`, because HOME may be set to another directory.
+    They include the parent of each `shims` directory in `path`, because HOME may have been changed.
     """
     roots = [entry.parent for entry in path if entry.name == "shims"]
     if "PYENV_ROOT" in os.environ:

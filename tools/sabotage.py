@@ -122,7 +122,7 @@ def run(name: str, work: Path) -> str:
     file = copy / sabotage.file
     text = file.read_text("utf-8")
     if text.count(sabotage.original) != 1:
-        sys.exit(f"{name}: {sabotage.file} must contain the original once. Update SABOTAGES.")
+        sys.exit(f"{name}: {sabotage.file} must contain the original just once. Update SABOTAGES.")
     file.write_text(text.replace(sabotage.original, sabotage.replacement), "utf-8")
     junit = copy / "junit.xml"
     command = ("-m", "pytest", "--quiet", "-x", "-m", "not full", f"--junit-xml={junit}")

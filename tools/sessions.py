@@ -173,7 +173,7 @@ def import_to_galaxy(session: nox.Session, tarball: Path) -> None:
 
 
 def run_molecule(session: nox.Session) -> None:
-    """Run all scenarios that this machine supports, or those on the command line, and clean up."""
+    """Run Molecule's scenarios: those on the command line, or all that this machine supports."""
     # Debian installs some programs in directories that are only on root's PATH.
     path = os.pathsep.join([session.bin, os.environ["PATH"], "/usr/sbin", "/sbin"])
     place = {"HOME": str(HOME), "MOLECULE_EPHEMERAL_DIRECTORY": str(STATE / "scenarios")}
@@ -191,7 +191,7 @@ def run_molecule(session: nox.Session) -> None:
 
 
 def lacking_for_molecule(path: str) -> dict[str, str]:
-    """Return the reasons why scenarios can't run on this machine, by scenario."""
+    """Return the reason for each of Molecule's scenarios that can't run on this machine."""
     lacking = {}
     if os.geteuid() != 0:
         lacking["bot"] = "only root can create the bot role's user"

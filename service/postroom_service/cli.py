@@ -82,7 +82,7 @@ def cli() -> None:
     read=names.domain,
     help="Host name in MX records.",
 )
-@option("--service-domain", "spf.postroom.test", help="Domain that SPF records include.")
+@option("--service-domain", "spf.postroom.test", help="Domain that all SPF records include.")
 @option("--tls-cert", type=Path, help="PEM certificate chain, for HTTPS.")
 @option("--tls-key", type=Path, help="PEM key of the certificate.")
 @option("--mail", is_flag=True, help="Also run the embedded mail server.")
@@ -91,13 +91,13 @@ def cli() -> None:
 @option("--mx-port", 2525, type=PORT, help="SMTP port for mail from other servers.")
 @option("--mail-cert", "mail-cert.pem", type=Path, help="PEM certificate; created if missing.")
 @option("--mail-key", "mail-key.pem", type=Path, help="PEM key of that certificate.")
-@option("--mail-dir", type=Path, help="Store mail as Maildir in this folder, not in memory.")
-@option("--mail-outbox", "outbox", type=Path, help="Folder for mail to other services.")
+@option("--mail-dir", type=Path, help="Store mail as Maildir in this directory, not in memory.")
+@option("--mail-outbox", "outbox", type=Path, help="Directory for mail to other services.")
 @option(
     "--mail-relay",
     metavar="HOST:PORT",
     read=host_and_port,
-    help="Send mail to other services through this server, instead of writing it to the folder.",
+    help="Send mail to other services through this server, instead of writing it to the directory.",
 )
 @option(
     "--trust-domains/--check-domains",
@@ -227,7 +227,7 @@ def grant(database: str) -> None:
     "--mail-dir",
     "/var/lib/postroom-mail",
     type=Path,
-    help="Directory with a mail folder for each mailbox.",
+    help="Directory with a subdirectory for each mailbox.",
 )
 @option("--node", read=names.domain, help="Name of this node, if the mail service has nodes.")
 @option(
@@ -290,7 +290,7 @@ def domain() -> None:
 @RESOLVERS
 @click.argument("name")
 def verify(database: str, resolvers: list[tuple[str, int]] | None, name: str) -> int:
-    """Check a domain's DKIM record in DNS, and mark the domain as verified."""
+    """Mark a domain as verified if its DKIM record in DNS contains the domain's key."""
     with open_database(database) as opened:
         found = opened.read(lambda connection: verification.find(connection, names.any_name(name)))
         if found is None:

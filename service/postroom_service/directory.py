@@ -75,7 +75,7 @@ class Directory:
         found: str | None = self._execute(queries.PUBLIC_KEY, name=domain).scalar()
         if found is None:
             raise Problem(
-                "domain_not_found", "No domain with this name is registered in this account."
+                "domain_not_found", "No domain with this name is registered in this tenant."
             )
         return found
 
@@ -87,7 +87,7 @@ class Directory:
             raise _name_taken(name)
 
     def check_changes(self, name: str | None, changes: Changes) -> tuple[Row, dict[str, int]]:
-        """Return the principal, and the ids of its new emails' domains, keyed by domain name.
+        """Return the principal, and the domains of its new emails, as a mapping of names to ids.
 
         :raises Problem: if the changes can't be applied
         """
@@ -109,7 +109,7 @@ class Directory:
     def _check_lists(
         self, row: Row, emails: Sequence[str] | None, members: Sequence[str] | None
     ) -> dict[str, int]:
-        """Return the ids of the domains of a principal's new emails, keyed by domain name.
+        """Return the domains of a principal's new emails, as a mapping of names to ids.
 
         :raises Problem: if the principal can't have these emails or members
         """
@@ -130,7 +130,7 @@ class Directory:
         wanted = {names.domain_of(address) for address in emails}
         domains = dict(self._execute(queries.DOMAIN_IDS, names=list(wanted)).all())
         details = {
-            address: f"The domain {domain} is not registered in this account."
+            address: f"The domain {domain} is not registered in this tenant."
             for address in emails
             if (domain := names.domain_of(address)) not in domains
         }
@@ -258,7 +258,7 @@ def _shape(kind: str, name: str, emails: Sequence[str] = (), members: Sequence[s
 
 
 def _not_found() -> Problem:
-    return Problem("principal_not_found", "No principal with this name exists in this account.")
+    return Problem("principal_not_found", "No principal with this name exists in this tenant.")
 
 
 def _name_taken(name: str) -> Problem:

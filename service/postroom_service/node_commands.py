@@ -108,7 +108,7 @@ def begin(database: str, address: str, target: str) -> None:
 @DATABASE
 @_ADDRESS
 def hold(database: str, address: str) -> None:
-    """End a mailbox's sessions, and refuse logins and mail. Then copy the last changes."""
+    """End a mailbox's sessions, and mark it as held for ten minutes, before the last copy."""
     _change(database, lambda connection: nodes.hold(connection, address))
 
 

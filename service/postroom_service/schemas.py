@@ -39,7 +39,7 @@ def _not_null(value: Any) -> Any:
 
 
 def _optional(schema: dict[str, Any]) -> None:
-    """Convert the schema of a nullable field to one for an optional field that can't be null."""
+    """Change the schema of a nullable field so that it can be omitted, but can't be null."""
     schema |= schema.pop("anyOf")[0]
     del schema["default"]
 
@@ -65,7 +65,7 @@ Address = Annotated[
     str,
     AfterValidator(names.address),
     Field(
-        description="An email address with an ASCII local part, in lower case.",
+        description="An email address with an ASCII local part; it is converted to lower case.",
         examples=["ann@example.com"],
         json_schema_extra={
             "maxLength": names.MAX_ADDRESS,

@@ -124,7 +124,7 @@ def make_folder(path: Path) -> None:
         with tempfile.TemporaryFile(dir=path):
             pass
     except OSError as error:
-        raise ServeError(f"the folder {path} can't be used ({error.strerror})") from None
+        raise ServeError(f"the directory {path} can't be used ({error.strerror})") from None
 
 
 def write_private(path: Path, text: str) -> None:

@@ -31,7 +31,7 @@ SIGNED = [
     *(b"from", b"from", b"to", b"to", b"cc", b"cc", b"subject", b"subject", b"date", b"date"),
     *(b"message-id", b"mime-version", b"content-type", b"reply-to", b"reply-to"),
 ]
-NOT_OWN_FROM = "550 5.7.1 The header From is not an address of your mailbox"
+NOT_OWN_FROM = "550 5.7.1 The From header is not an address of your mailbox"
 MAX_KEYS = 1024
 #: Maximum length of a From header. The parser takes quadratic time: 45 s for 90,000 characters.
 MAX_FROM = 2000
@@ -121,7 +121,7 @@ def _key(private_pem: str) -> rsa.RSAPrivateKey:
 
 
 def _fold(tags: Sequence[str]) -> bytes:
-    """Join tags, folding the header between tags and after the colons in the list of names."""
+    """Join tags and fold the header, between tags or after a colon in the list of names."""
     lines = [""]
     for tag in tags:
         for part in re.findall(r"[^:]+:?", tag + ("" if tag == "b=" else ";")):

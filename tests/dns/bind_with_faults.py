@@ -35,7 +35,6 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.verify imp
     Verification,
     Waiting,
     verify,
-    wait,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.models import (
     DnsRecord,
@@ -91,7 +90,7 @@ def records_of(domain: str, include: str = INCLUDE) -> RequiredRecords:
 
 
 def no_answer(_name: str, _kind: str) -> tuple[str, ...] | None:
-    """Fail every look-up that is not sent to the name server."""
+    """Fail every lookup that is not sent to the name server."""
     return None
 
 
@@ -255,4 +254,5 @@ class SimulatedWait:
         waiting = Waiting(
             seconds, self.lines.append, lambda: self.now, self.sleep, lambda: self.rng, beside
         )
-        return wait(records_of(home), asked_of(server, resolvers=resolvers, seconds=each), waiting)
+        servers = asked_of(server, resolvers=resolvers, seconds=each)
+        return verify(records_of(home), servers, waiting)

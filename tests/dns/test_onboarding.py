@@ -99,7 +99,10 @@ def test_one_domain(runner: PlaybookRunner, server: bind.BindServer) -> None:
         ({"mail_domain": None}, "Set mail_domain"),
         ({"mail_hosts": "all", "mail_domain": ONE}, "mail_domain is one domain"),
         ({"mail_hosts": "nowhere", "mail_domain": f" {ONE}\n"}, f"{ONE} was not onboarded."),
-        ({"mail_domain": ONE, "dns_provider": "cloudflare"}, "dns_cloudflare_api_token is not set"),
+        (
+            {"mail_domain": ONE, "dns_provider": "cloudflare"},
+            "dns_cloudflare_api_token is required",
+        ),
         ({"mail_hosts": "nowhere"}, "No domain was onboarded."),
     ],
 )

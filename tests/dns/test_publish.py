@@ -275,7 +275,7 @@ def test_a_key_behind_an_alias_of_another_zone(dns_server: BindWithFaults) -> No
 
 
 def test_what_a_merged_spf_record_costs(dns_server: BindWithFaults) -> None:
-    """A merge that exceeds ten look-ups is refused, unless the old record already exceeded them."""
+    """A merge that exceeds ten lookups is refused, unless the old record already exceeded them."""
     ask = Resolvers(
         [Server("", dns_server.bind.address, dns_server.bind.port)], 5.0
     ).confirmed_texts
@@ -284,7 +284,7 @@ def test_what_a_merged_spf_record_costs(dns_server: BindWithFaults) -> None:
         dns_server.bind.change(HOME, add=[f'{domain}. 60 TXT "v=spf1 {" ".join(terms)} -all"'])
         return dns_server.publish(records_of(domain), ask=ask).plan.warnings
 
-    with pytest.raises(errors.TooExpensive, match="more than 10 DNS look-ups"):
+    with pytest.raises(errors.TooExpensive, match="more than 10 DNS lookups"):
         own(f"eleven.{HOME}", *MAILERS[:10])
     held = dns_server.held(f"eleven.{HOME}")
     assert held == {**everything(), "TXT": spf(*MAILERS[:10], "-all")}
@@ -293,7 +293,7 @@ def test_what_a_merged_spf_record_costs(dns_server: BindWithFaults) -> None:
     (warning,) = own(f"twelve.{HOME}", *MAILERS)
     assert "Receivers reject" in warning
     assert dns_server.held(f"twelve.{HOME}")["TXT"] == spf(*MAILERS, INCLUDE, "-all")
-    # Without resolvers, the look-ups can't be counted.
+    # Without resolvers, the lookups can't be counted.
     dns_server.bind.change(HOME, add=[f'{HOME}. 60 TXT "v=spf1 mx {MAILERS[0]} -all"'])
     (warning,) = dns_server.publish(records_of(HOME)).plan.warnings
     assert "could not be counted" in warning

@@ -252,7 +252,7 @@ def resolvers(*servers: bind.BindServer | FakeNameserver, timeout: float = 5.0) 
 
 
 def test_look_ups(dns_client: Resolvers) -> None:
-    """Look-ups return texts, hosts, addresses and names, even behind an alias."""
+    """Lookups return texts, hosts, addresses and names, even behind an alias."""
     texts = ("one text", "two")
     expected = {
         (f"text.{ZONE}", "TXT"): texts,
@@ -288,7 +288,7 @@ def test_what_a_resolver_means(behavior: behaviors.Behavior, kind: str) -> None:
         (found,) = client.all_answers("example.com", "MX")
         assert found.kind == kind
         if kind == "bogus":
-            # The search for zones ignores signatures, but look-ups do not.
+            # The search for zones ignores signatures, but lookups do not.
             assert client.first_answer("example.com", "MX").kind == "answered"
             assert client.confirmed_texts("example.com", "MX") is None
 

@@ -134,7 +134,7 @@ def test_errors(service: RunningService, tmp_path: Path) -> None:
         cases: list[tuple[dict[str, Any], str]] = [
             ({"dns_domains": []}, "dns_domains is empty"),
             ({"dns_wait_timeout": "-1"}, "dns_wait_timeout is -1"),
-            (tsig, "dns_tsig_secret is not set"),
+            (tsig, "dns_tsig_secret is required"),
             (
                 {**tsig, "dns_tsig_secret": "c2VjcmV0", "dns_nameservers": ["no name"]},
                 "nameservers: 'no name'",
@@ -157,7 +157,7 @@ def test_errors(service: RunningService, tmp_path: Path) -> None:
                     "dns_nameservers": [str(dear)],
                     "dns_resolvers": [str(dear)],
                 },
-                "more than 10 DNS look-ups (include:i0.test 1, ",
+                "more than 10 DNS lookups (include:i0.test 1, ",
             ),
         ]
         hosts = {

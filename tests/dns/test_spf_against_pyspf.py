@@ -267,7 +267,7 @@ def causes_of(cost: lookups.Cost) -> set[str]:
 
 
 def test_what_a_record_costs(check: Check) -> None:
-    """The look-up count and the reasons to give up agree with pyspf for IPv4 senders."""
+    """The lookup count and the reasons to give up agree with pyspf for IPv4 senders."""
     outcome: Counter[str] = Counter()
     for number in range(MAZES):
         text, zone = maze(number)

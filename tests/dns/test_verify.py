@@ -218,12 +218,12 @@ def test_a_stale_resolver_delays_active(scene: Scene) -> None:
 
 
 def test_no_remedy_costs_more_than_receivers_allow(scene: Scene) -> None:
-    """The remedy never suggests an SPF record with more look-ups than receivers allow."""
+    """The remedy never suggests an SPF record with more lookups than receivers allow."""
     verification = seen("full.example", scene.authority, resolvers=(scene.resolver,))
     (spf,) = [each for each in verification.verdicts if each.status != "match"]
     assert spf.code == "spf_too_expensive"
     assert "replace the SPF record with" not in spf.remedy
-    assert "more than 10 DNS look-ups (include:" in spf.remedy
+    assert "more than 10 DNS lookups (include:" in spf.remedy
 
 
 def test_a_resolver_that_lies_about_an_include(scene: Scene) -> None:
@@ -246,7 +246,7 @@ def test_a_resolver_that_lies_about_an_include(scene: Scene) -> None:
 
 
 def test_a_resolver_that_fails(scene: Scene) -> None:
-    """If a resolver fails, the records are still verified, but SPF look-ups are not counted."""
+    """If a resolver fails, the records are still verified, but SPF lookups are not counted."""
     with fake_nameserver({("*", "*"): behaviors.silent}) as bad:
         verification = seen("signed.example", scene.authority, resolvers=(bad,), seconds=2.0)
         # Without an authoritative server, nothing is known about the records.
@@ -261,7 +261,7 @@ def test_a_resolver_that_fails(scene: Scene) -> None:
         found = seen("signed.example", scene.authority, resolvers=(half,))
     assert (statuses(found), found.stage) == (MATCH, "active")
     (advice,) = found.advice
-    assert "look-ups for spf.example.net could not be counted" in advice
+    assert "lookups for spf.example.net could not be counted" in advice
     assert (statuses(lost), lost.stage) == (UNKNOWN, "unknown")
     assert "name servers of signed.example could not be found (" in lost.verdicts[0].detail
     assert "Set nameservers" in lost.verdicts[0].remedy

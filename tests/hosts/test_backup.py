@@ -221,11 +221,11 @@ def test_restore_refuses_to_replace(restored: MailHost, saved: Saved) -> None:
 @pytest.mark.parametrize(
     ("damage", "problem"),
     [
-        ("cut", "mail.tar has changed since the backup"),
-        ("partial", "mail.tar is missing"),
-        ("no manifest", "manifest is missing"),
+        ("cut", "Files that have changed since the backup: mail.tar."),
+        ("partial", "Missing files: mail.tar."),
+        ("no manifest", "Missing files: manifest."),
         ("junk manifest", "is damaged"),
-        ("missing", "manifest, database.dump, mail.tar, state.tar is missing"),
+        ("missing", "Missing files: manifest, database.dump, mail.tar, state.tar."),
         ("junk dump", "PostgreSQL can't restore database.dump"),
         ("another host", "The backup is from other.example"),
     ],

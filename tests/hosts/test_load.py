@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Look-ups succeed while the API writes to the same tables."""
+"""Lookups succeed while the API writes to the same tables."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def test_failed_upgrade(host: MailHost) -> None:
     package = "https://user:hidden-token@nowhere.invalid/postroom-9-py3-none-any.whl"
     run = host.play(PLAY, mail_host_package=package)
     assert run.status != 0, run.output
-    assert "pip can't install mail_host_package" in run.output
+    assert "pip can't install the package in mail_host_package" in run.output
     assert "hidden-token" not in run.output
     assert host.host.attempt("grep", "-r", "hidden-token", "/opt", "/etc", "/root").returncode == 1
     assert host.host.run("readlink", "/opt/postroom/bin") == link

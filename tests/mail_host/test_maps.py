@@ -49,7 +49,7 @@ def read(folder: Path, name: str = lmdb_files.MAILBOXES) -> dict[str, str]:
 
 
 def test_changes_and_lookups_exclude_each_other(tmp_path: Path) -> None:
-    """Changes and look-ups wait for each other, because both lock the file."""
+    """Changes and lookups wait for each other, because both lock the file."""
     lmdb_files.create(tmp_path, lmdb_files.DOMAINS)
     path = tmp_path / "domains.lmdb"
     with path.open("rb") as reader:

@@ -125,7 +125,7 @@ def test_the_envelope_sender_is_the_mailboxs_own(
 def test_the_header_from_is_the_mailboxs_own(mta: Mta, header: str) -> None:
     """The From header must be one of the mailbox's addresses, however a mail program parses it."""
     assert mta.submit(ALICE, ALICE, [PARTNER], message(header)).reply == (
-        "550 5.7.1 The header From is not an address of your mailbox"
+        "550 5.7.1 The From header is not an address of your mailbox"
     )
     assert mta.submit(ALICE, ALICE, [PARTNER], message()).reply == "accept"
 
@@ -231,12 +231,12 @@ def test_changes_of_addresses_apply_at_once(host: MailHost, mta: Mta) -> None:
     host.api.mailbox(ann, info)
     assert mta.mail(ann, ann) == "continue"
     host.api.patch(ann, emails=[ann])
-    assert "The header From is not" in mta.content(message(f"From: {info}")).reply
+    assert "The From header is not" in mta.content(message(f"From: {info}")).reply
     host.api.patch(ann, emails=[ann, info])
     assert mta.mail(ann, info) == "continue"
     host.api.patch(ann, emails=[ann])
     time.sleep(MAX_AGE)
-    assert "The header From is not" in mta.content(message(f"From: {info}")).reply
+    assert "The From header is not" in mta.content(message(f"From: {info}")).reply
 
 
 @pytest.mark.parametrize("deleted", [False, True])
@@ -304,7 +304,7 @@ def test_a_stop_closes_connections(host: MailHost, people: None, tmp_path: Path)
 
 
 def test_a_closed_connection_is_replaced(host: MailHost, mta: Mta) -> None:
-    """A closed database connection is replaced at the next look-up."""
+    """A closed database connection is replaced at the next lookup."""
     assert mta.mail(ALICE, ALICE) == "continue"
     closed = host.sql(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"

@@ -305,7 +305,7 @@ def test_a_node_keeps_its_own_mail(host: MailHost, node: Node, tmp_path: Path) -
     # If the node name is missing or unknown, the daemon keeps the mail of all mailboxes.
     assert swept(tmp_path, host) == {staying, moving, aside, older}
     with running_daemon(tmp_path, host.service, f"--node={C}") as daemon:
-        wait(lambda: "this is not a node" in daemon.log())
+        wait(lambda: "--node does not name a node" in daemon.log())
     assert (tmp_path / "mail" / staying).exists()
 
 

@@ -92,7 +92,7 @@ class _Session(BaseSession[Any]):
 
 
 class _Identity:
-    """A logged-in mailbox: the part of pymap's `IdentityInterface` that IMAP uses."""
+    """A logged-in mailbox, with the part of pymap's `IdentityInterface` that IMAP needs."""
 
     def __init__(self, login: Login, logins: Logins) -> None:
         self._login, self._logins = login, logins
@@ -133,7 +133,7 @@ class Logins:
         return _Identity(secret.login, self)
 
     async def authorize(self, authenticated: _Identity, authzid: str) -> _Identity:
-        """Refuse authorization as any mailbox other than the authenticated mailbox."""
+        """Return the mailbox, or refuse an authorization identity that names another mailbox."""
         if names.any_name(authzid) != authenticated.name:
             raise AuthorizationFailure
         return authenticated

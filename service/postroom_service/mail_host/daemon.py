@@ -59,7 +59,7 @@ class Settings:
 
 
 class Daemon:
-    """The HTTP app, and everything that runs while it is served.
+    """The HTTP app, and the other parts of the daemon, which run while the app is served.
 
     :raises DatabaseError: if the database is not PostgreSQL
     :raises ServeError: if a file or folder can't be used
@@ -99,7 +99,7 @@ class Daemon:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[dict[str, int]]:
-        """Run everything except the app. Yield an empty mapping, as there are no other ports."""
+        """Run all parts except the HTTP app. Yield no additional ports for the ready file."""
         async with contextlib.AsyncExitStack() as stack:
             stack.push_async_callback(self._views.close)
             for path, handler in (

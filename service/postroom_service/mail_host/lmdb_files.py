@@ -68,7 +68,7 @@ def change(folder: Path, name: str, rows: Mapping[str, str | None]) -> None:
 
 
 def clear(folder: Path) -> None:
-    """Empty both maps, even if an error occurs. A map that can't be emptied is replaced."""
+    """Empty each map, or replace it if that fails. Continue with the other map after an error."""
     errors = []
     for name in NAMES:
         try:
@@ -96,8 +96,8 @@ def _clear(folder: Path, name: str) -> None:
 def locked(path: Path) -> Iterator[None]:
     """Hold an exclusive lock on a file.
 
-    The lock belongs to the open file description. lmdb closes the file once while it opens an
-    environment, which would release a lock that belongs to the process.
+    The lock belongs to the open file description and not to the process. lmdb closes the file once
+    while it opens an environment, and this would release a lock of the process.
 
     :raises BlockingIOError: if the file is still locked after LOCK_TIMEOUT
     """

@@ -126,7 +126,9 @@ class Worker:
         mailbox is on this node again, its mail is moved back.
         """
         if self._node and not await self._views.has_node(self._node):
-            log.error("this is not a node, so no mail is set aside: run node add, or set --node")
+            log.error(
+                "--node does not name a node, so no mail is set aside: run node add, or set --node"
+            )
             return
         # List the folders first, because a mailbox is placed here before its folder exists.
         folders = await asyncio.to_thread(self._list_folders)

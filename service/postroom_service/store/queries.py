@@ -84,7 +84,7 @@ DROP_SECRETS = delete(tables.secret).where(_secret.principal_id == bindparam("id
 
 
 def _cycle() -> Select[Any]:
-    """Select an address of a forwarder to which the forwarder's own mail is forwarded back."""
+    """Select an address of a forwarder to which mail to the forwarder comes back."""
     start = select(_member.address).where(_member.principal_id == bindparam("id"))
     reached = start.cte("reached", recursive=True)
     onward = (

@@ -175,13 +175,13 @@ def test_wrong_input_leaves_the_bot_as_it_was(host: Host) -> None:
     wrong = host.policy.parent / "wrong.yml"
     wrong.write_text("{version: 1, ruls: []}\n", "utf-8")
     policy = host.deploy(bot_policy=wrong.name)
-    assert f"so it was not applied: {wrong.name}" in policy.output
+    assert f"so the role did not apply it: {wrong.name}" in policy.output
     with socket.create_server(("127.0.0.1", lasting_port())) as server:
         taken = server.getsockname()[1]
         port = host.deploy(bot_settings=host.settings(admin_port=taken))
     assert f"listens on port {taken}." in port.output
     secret = host.deploy(bot_secrets={**host.secrets, "slack_bot_token": WRONG_TOKEN})
-    assert f"so it was not applied: postroom-bot: {NOT_ACCEPTED}" in secret.output
+    assert f"so the role did not apply it: postroom-bot: {NOT_ACCEPTED}" in secret.output
     assert 0 not in (policy.status, port.status, secret.status)
     assert [file.read_bytes() for file in files] == contents
     assert host.pid == before

@@ -54,7 +54,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a password in the database": (
         {"bot_settings": {"database": f"postgresql://bot:{SECRET}@db/bot"}},
-        "database contains a password.",
+        "database in bot_settings contains a password.",
     ),
     "a path as a secret's name": (
         {"bot_secrets": {"../../shadow": SECRET}},
@@ -66,7 +66,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "no fixed port": (
         {"bot_settings": {"admin_port": 0}},
-        "admin_port in bot_settings must be a port",
+        "admin_port in bot_settings must be a fixed port",
     ),
     "a missing policy": ({"bot_policy": "gone.yml"}, "Correct bot_policy."),
     "a missing wheel": ({"bot_package": "gone.whl"}, "Correct bot_package."),
@@ -84,7 +84,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a pid file in no folder": (
         {"bot_pid_file": "/etc/passwd/pid"},
-        "/etc/passwd is not a folder on",
+        "/etc/passwd is not a directory on",
     ),
     "another service's name": (
         {"bot_name": OTHER, "bot_service_manager": "systemd", "bot_state": "absent"},
