@@ -139,7 +139,7 @@ def install_everything(session: nox.Session, *more: str) -> None:
 
 @tier_session(TEST_SESSIONS, PROGRAM_PYTHONS)
 def lint(session: nox.Session) -> None:
-    """Check style, GitHub configuration, import layers, licences and changelog fragments."""
+    """Check style, GitHub configuration, import layers, licenses and changelog fragments."""
     session.install(*groups("lint"))
     link_collection(session)
     schema = ("check-jsonschema", "--quiet", "--builtin-schema")

@@ -235,7 +235,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
 def _digest(params: Params) -> str:
     """Return a digest of the URL, the token and the selection options, for the cache key.
 
-    The hash function is deliberately slow, so that nobody can guess a weak token from the key.
+    The hash function is deliberately slow, to protect a weak token against guessing.
     """
     selection = {name: params[name] for name in ("api_url", *_SELECTION)}
     salt = json.dumps(selection, sort_keys=True).encode()

@@ -84,7 +84,7 @@ def open_node(database: str, name: str) -> None:
 @DATABASE
 @_NAME
 def remove(database: str, name: str) -> None:
-    """Remove a node that has no mailboxes."""
+    """Remove a node without mailboxes."""
     with _postgresql(database) as opened:
         opened.write(lambda connection: nodes.remove(connection, name))
     click.echo("removed")

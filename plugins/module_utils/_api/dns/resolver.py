@@ -43,8 +43,8 @@ class Resolvers:
 
     :param servers: the resolvers in order of preference, possibly none
     :param timeout: the timeout of one query to one server, in seconds
-    :param authorities: servers that are asked before the zone's own name servers to confirm that
-        a name has no TXT records
+    :param authorities: servers that are asked before the zone's own name servers to confirm
+        the absence of TXT records
     """
 
     def __init__(

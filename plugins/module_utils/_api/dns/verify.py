@@ -129,9 +129,7 @@ class Waiting(NamedTuple):
 
 
 def verify(
-    required: RequiredRecords,
-    servers: Servers,
-    waiting: Waiting | None = None,
+    required: RequiredRecords, servers: Servers, waiting: Waiting | None = None
 ) -> Verification:
     """Verify the records of a domain until all are published or the timeout expires.
 
