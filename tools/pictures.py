@@ -30,7 +30,7 @@ runpy.run_path(str(CHECKOUT / "tests" / "conftest.py"))
 from playwright.sync_api import Browser, ViewportSize, sync_playwright  # noqa: E402
 
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.notations import as_rdata  # noqa: E402
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_sets import txt  # noqa: E402
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_types import txt  # noqa: E402
 from ansible_collections.postroom.email.tests.support import bind  # noqa: E402
 from ansible_collections.postroom.email.tests.support.bot import running_bot  # noqa: E402
 from ansible_collections.postroom.email.tests.support.browser import FLAGS  # noqa: E402

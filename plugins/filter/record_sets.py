@@ -120,8 +120,8 @@ from ansible.utils.display import Display
 from ..module_utils._api.dns import messages
 from ..module_utils._api.dns.publish import RecordPlan, plan_absence, plan_presence
 from ..module_utils._api.dns.query import require_dnspython
-from ..module_utils._api.dns.read_provider_records import ParsedSets, as_list, read_record_sets
-from ..module_utils._api.dns.record_sets import Key, RecordSet
+from ..module_utils._api.dns.read_record_sets import ParsedSets, as_list, read_record_sets
+from ..module_utils._api.dns.record_types import Key, RecordSet
 from ..module_utils._api.dns.resolver import Resolvers, parse_server, system_resolvers
 from ..module_utils._api.dns.spf_lookups import Ask, limited
 from ..module_utils._api.errors import InvalidInput, Refused

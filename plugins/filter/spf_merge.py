@@ -52,7 +52,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..module_utils._api.dns import spf
-from ..module_utils._api.dns.read_provider_records import as_list, read_text
+from ..module_utils._api.dns.read_record_sets import as_list, read_text
 from ..plugin_utils._filters import as_filter
 
 

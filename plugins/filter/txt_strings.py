@@ -40,14 +40,14 @@ _value: {description: The strings in order., type: list, elements: str}
 from collections.abc import Callable
 from typing import Any
 
-from ..module_utils._api.dns import record_sets
-from ..module_utils._api.dns.read_provider_records import read_text
+from ..module_utils._api.dns import record_types
+from ..module_utils._api.dns.read_record_sets import read_text
 from ..plugin_utils._filters import as_filter
 
 
 @as_filter
 def txt_strings(text: Any) -> list[str]:
-    return record_sets.txt_strings(read_text(text, "input"))
+    return record_types.txt_strings(read_text(text, "input"))
 
 
 class FilterModule:

@@ -48,7 +48,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..module_utils._api.dns import notations
-from ..module_utils._api.dns.read_provider_records import DEFAULT_TTL, read_record_sets, read_ttl
+from ..module_utils._api.dns.read_record_sets import DEFAULT_TTL, read_record_sets, read_ttl
 from ..plugin_utils._filters import as_filter
 
 

@@ -18,7 +18,7 @@ from ._api.dns.notations import as_dict
 from ._api.dns.observe import Servers
 from ._api.dns.publish import publish
 from ._api.dns.query import Server, require_dnspython
-from ._api.dns.record_sets import RecordSet, wanted_sets
+from ._api.dns.record_types import RecordSet, wanted_sets
 from ._api.dns.resolver import Resolvers, addresses, parse_server, primary_of, system_resolvers
 from ._api.dns.update import TsigKey, UpdateServer
 from ._api.dns.verify import Verification, Waiting, verify

@@ -272,7 +272,7 @@ from typing import Any
 
 from ..module_utils._api.client.client import Client
 from ..module_utils._api.dns import notations
-from ..module_utils._api.dns.record_sets import wanted_sets
+from ..module_utils._api.dns.record_types import wanted_sets
 from ..module_utils._api.errors import NotFound, Refused
 from ..module_utils._api.models import RequiredRecords
 from ..module_utils._api.names import parse_domain
@@ -313,7 +313,7 @@ def ensure_records(
     :param report: a function that shows the progress of a wait
     :param sleep: a function that waits for a number of seconds
     """
-    end = client.now() + client.timeout
+    end = client.pacing.clock() + client.pacing.timeout
     if params["state"] == "retrieved":
         return _retrieve(client, params, check_mode=check_mode)[1]
     # Import this only here, because it imports dnspython.
@@ -322,7 +322,7 @@ def ensure_records(
     # Validate the options before sending a request.
     task = DnsTask(params, check_mode=check_mode, report=report, sleep=sleep)
     required, outcome = _retrieve(client, params, check_mode=check_mode)
-    return task.run(required, outcome, end - client.now())
+    return task.run(required, outcome, end - client.pacing.clock())
 
 
 def _retrieve(

@@ -351,7 +351,7 @@ def ensure_tenant(
         expected_plan=params["expected_plan"],
         concurrency=params["concurrency"],
         report=report,
-        probe=login_probe(params, lambda: client.with_timeout(client.timeout)),
+        probe=login_probe(params, client.with_new_deadline),
     )
     raise_if_incomplete(found, unchanged=params["report_unchanged"])
     values = found.values(unchanged=params["report_unchanged"])

@@ -13,9 +13,9 @@ from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
 from ..module_utils._api.client.client import Client
+from ..module_utils._api.concurrency import map_concurrently
 from ..module_utils._api.dns.observe import Servers
 from ..module_utils._api.dns.query import require_dnspython
-from ..module_utils._api.dns.resolver import map_concurrently
 from ..module_utils._api.dns.verify import Stage, verify
 from ..module_utils._api.errors import BadAnswer, InvalidInput, NotFound, Rejected, ServerFailed
 from ..module_utils._api.models import Domain, Principal, UnmanagedPrincipal
@@ -105,7 +105,7 @@ def _is_fact(key: object, value: object) -> bool:
 def _find_stage(client: Client, servers: Servers, end: float, name: Name) -> _StageResult:
     if time.monotonic() >= end:
         return _StageResult("unknown", reason="timed_out")
-    own = client.with_timeout(client.timeout, extend_when_throttled=True)
+    own = client.with_new_deadline(extend_when_throttled=True)
     try:
         records = own.dns_records(name)
     except NotFound:

@@ -22,7 +22,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.publish im
     publish,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.query import Server
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_sets import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_types import (
     txt,
     wanted_sets,
 )

@@ -17,7 +17,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.query impo
     Server,
     query,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_sets import Mx, Txt
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_types import Mx, Txt
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.resolver import (
     Resolvers,
     addresses,

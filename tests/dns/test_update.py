@@ -15,7 +15,7 @@ import pytest
 
 from ansible_collections.postroom.email.plugins.module_utils._api import errors
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.query import Server
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_sets import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_types import (
     Mx,
     RecordSet,
     Txt,

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.notations import as_rdata
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_sets import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_types import (
     Mx,
     txt,
     txt_strings,

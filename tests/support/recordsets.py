@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.notations import as_dict
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_sets import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_types import (
     Mx,
     RecordSet,
     Value,

@@ -21,7 +21,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.notations import as_rdata
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_sets import txt
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_types import txt
 from ansible_collections.postroom.email.tests.support import repository
 from ansible_collections.postroom.email.tests.support.bind import running
 from ansible_collections.postroom.email.tests.support.browser import browser

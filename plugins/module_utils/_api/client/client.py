@@ -59,37 +59,25 @@ class Client:
 
     def __init__(self, transport: Transport, *, verify_delay: float = 0.25, **options: Any) -> None:
         self._transport = transport
-        self._pacing = Pacing(**options)
+        #: The deadline, the retries and the rate limit.
+        self.pacing = Pacing(**options)
         self._min_verify_delay = verify_delay
         #: The token and the passwords sent so far, which a server may repeat in a later response.
         self._secrets = list(transport.secrets)
 
-    @property
-    def timeout(self) -> float:
-        """The total timeout for all requests, in seconds."""
-        return self._pacing.timeout
+    def with_new_deadline(
+        self, seconds: float | None = None, *, extend_when_throttled: bool = False
+    ) -> Client:
+        """Return a client whose timeout starts now and that shares this client's connections.
 
-    def time_left(self) -> float:
-        """Return the seconds left until the deadline, or a negative number after the deadline."""
-        return self._pacing.time_left()
-
-    def now(self) -> float:
-        """Return the current time of the client's clock in seconds."""
-        return self._pacing.clock()
-
-    def cancel(self) -> None:
-        """Stop this client and all clients derived from it from sending requests."""
-        self._pacing.cancel()
-
-    def with_timeout(self, seconds: float, *, extend_when_throttled: bool = False) -> Client:
-        """Return a client with its own deadline that shares this client's connections.
-
+        :param seconds: the timeout; None for the same as this client's
         :param extend_when_throttled: don't count the time spent waiting for the rate limit towards
             the timeout
         """
         other = copy(self)
-        other._pacing = self._pacing.with_timeout(  # noqa: SLF001 - a copy of this object
-            seconds, extend_when_throttled=extend_when_throttled
+        other.pacing = self.pacing.with_timeout(
+            self.pacing.timeout if seconds is None else seconds,
+            extend_when_throttled=extend_when_throttled,
         )
         # Only this client's responses can contain its passwords. Redacting thousands of them is
         # slow.
@@ -126,10 +114,14 @@ class Client:
 
         :raises BadAnswer: if the list of a single type contains a name that is not in ``names``
         """
+        # Import this only here, because tasks for one object rarely need it and the import is slow.
+        from ..concurrency import map_concurrently  # noqa: PLC0415
+
+        lists = map_concurrently(endpoints.WIRE_TYPES, self.list_principals)
         by_type = [
             (wire_type, principal.name)
-            for wire_type in endpoints.WIRE_TYPES
-            for principal in self.list_principals(wire_type)
+            for wire_type, found in lists.items()
+            for principal in found
             if principal.name not in names
         ]
         # Another client may have just created the missing principals.
@@ -224,14 +216,14 @@ class Client:
 
         :raises LostUpdate: if other clients keep overwriting the edit
         """
-        started = self.now()
+        started = self.pacing.clock()
         current, wrote = self.edit_once(name, edit)
         if not wrote:
             return current
         with _after_write(name):
             for attempt in range(_MAX_REPAIRS):
-                self.wait_to_verify(self.now() - started, attempt)
-                started = self.now()
+                self.wait_to_verify(self.pacing.clock() - started, attempt)
+                started = self.pacing.clock()
                 current, wrote = self.edit_once(name, edit)
                 if not wrote:
                     return current
@@ -251,7 +243,7 @@ class Client:
         :param secrets: the new passwords; if empty, the current ones are kept
         """
         self._secrets.extend(secrets)
-        attempt = 0
+        attempt, is_unknown = 0, False
         while True:
             current = self._read_individual(name)
             target = edit.applied_to(current)
@@ -261,13 +253,14 @@ class Client:
                 reply = self._send(endpoints.update(current, target, secrets))
             except errors.ServiceError as error:
                 if isinstance(error, _UNKNOWN_OUTCOME):
+                    is_unknown = True
                     current = self._read_outcome(error, lambda: self._read_individual(name))
                     if not secrets and edit.applied_to(current) == current:
                         return target, True
-                    if secrets:
-                        # Passwords can't be read back; writing them again is safe.
-                        error.add("It is not known whether the password was replaced. Run again.")
-                attempt = self._pacing.back_off(error, attempt)
+                if is_unknown and secrets:
+                    # Passwords can't be read back; writing them again is safe.
+                    error.add("It is not known whether the password was replaced. Run again.")
+                attempt = self.pacing.back_off(error, attempt)
             else:
                 return (reply if isinstance(reply, Individual) else target), True
 
@@ -278,7 +271,7 @@ class Client:
         """
         delay = max(min(_VERIFY_FACTOR * seconds, _MAX_VERIFY_DELAY), self._min_verify_delay)
         # The random part prevents two clients from overwriting each other's edits in lockstep.
-        self._pacing.sleep(delay * (1 + attempt * self._pacing.rng()))
+        self.pacing.sleep(delay * (1 + attempt * self.pacing.rng()))
 
     def _read_individual(self, name: Name) -> Individual:
         current = self._read(endpoints.get(name))
@@ -296,7 +289,7 @@ class Client:
             try:
                 return self._send(call)
             except errors.ServiceError as error:  # noqa: PERF203 - the loop retries
-                attempt = self._pacing.back_off(error, attempt)
+                attempt = self.pacing.back_off(error, attempt)
 
     def _write(self, call: Call[T], took_effect: Callable[[], bool]) -> T | None:
         """Send a write with retries. If its outcome is unknown, check it with a GET before a retry.
@@ -320,12 +313,12 @@ class Client:
                         "A check shortly afterwards found that the request had not taken effect, "
                         "but it may still do so."
                     )
-                attempt = self._pacing.back_off(error, attempt)
+                attempt = self.pacing.back_off(error, attempt)
 
     def _read_outcome(self, error: errors.ServiceError, read: Callable[[], T]) -> T:
         """Read the state after a write with an unknown outcome.
 
-        :raises ServiceError: ``error``, marked as ``unsure``, if the state can't be read
+        :raises ServiceError: the error, marked as ``unsure``, if the state can't be read
         """
         try:
             return read()
@@ -333,8 +326,8 @@ class Client:
             raise
         except errors.ServiceError:
             unsure = type(error)(
-                f"{error} It is not known whether the request took effect, because the service "
-                "does not respond. Run again when it responds.",
+                f"{error} It is not known whether the request took effect, because the check "
+                "afterwards failed as well. Run again when the service responds.",
                 error.failure,
             )
             unsure.unsure = True
@@ -342,18 +335,18 @@ class Client:
 
     def _send(self, call: Call[T]) -> T:
         """Wait for the rate limit, send a call once and return its result."""
-        self._pacing.wait_for_turn()
-        left = self.time_left()
+        self.pacing.wait_for_turn()
+        left = self.pacing.time_left()
         if left <= 0:
             raise errors.DeadlineExceeded(
-                f"The task's timeout of {self.timeout:g} s expired before {describe(call)}. "
+                f"The task's timeout of {self.pacing.timeout:g} s expired before {describe(call)}. "
                 "Raise timeout, or find out why the service is slow.",
                 errors.Failure(None, call.method, call.path, ""),
             )
         # A write gets half of the remaining time. The other half is for the GET that checks its
         # outcome.
         timeout = left if call.method == "GET" else max(left / 2, min(left, 1.0))
-        sent = self.now()
+        sent = self.pacing.clock()
         response = self._transport.send(call, timeout)
         try:
             result = result_of(call, response, self._secrets)
@@ -361,9 +354,9 @@ class Client:
             pause = error.retry_after or 0.0
             # If the pause is longer than the timeout, this call fails, but other calls are not
             # delayed.
-            self._pacing.rate_limit.throttle(pause if pause < self.timeout else 0.0, sent)
+            self.pacing.rate_limit.throttle(pause if pause < self.pacing.timeout else 0.0, sent)
             raise
-        self._pacing.rate_limit.succeed()
+        self.pacing.rate_limit.succeed()
         return result
 
 

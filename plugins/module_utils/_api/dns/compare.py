@@ -18,7 +18,7 @@ from ..errors import InvalidInput
 from ..models import RequiredRecords
 from . import dkim, messages, spf
 from .messages import Params, join_words
-from .record_sets import Key, Mx, Txt, Value, texts_of, txt, wanted_sets
+from .record_types import Key, Mx, Txt, Value, texts_of, txt, wanted_sets
 
 Status = Literal["match", "missing", "conflict", "unknown"]
 Values = tuple[Value, ...]

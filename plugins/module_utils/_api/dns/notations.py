@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from ..errors import InvalidInput, shortened
 from ..models import RequiredRecords
-from .record_sets import MAX_STRING, Mx, RecordSet, Txt, Value, fqdn_of, txt, txt_strings
+from .record_types import MAX_STRING, Mx, RecordSet, Txt, Value, fqdn_of, txt, txt_strings
 
 #: The base of escaped bytes such as ``\065``: decimal in zone files (RFC 1035, 5.1), octal in
 #: Route 53.

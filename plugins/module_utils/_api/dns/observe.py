@@ -10,18 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from ..concurrency import map_concurrently
 from ..errors import NameServersNotFound
 from .compare import WantedRecord, compare
 from .query import Answer, Server, query, random_names
-from .record_sets import Key
-from .resolver import (
-    Resolvers,
-    addresses,
-    map_concurrently,
-    parse_server,
-    servers_of,
-    system_resolvers,
-)
+from .record_types import Key
+from .resolver import Resolvers, addresses, parse_server, servers_of, system_resolvers
 
 
 class Servers(NamedTuple):

@@ -23,7 +23,7 @@ from . import messages, spf
 from .compare import WantedRecord, compare, without
 from .messages import Params
 from .notations import zone_text
-from .record_sets import Key, Mx, RecordSet, Redirection, Value, texts_of, txt
+from .record_types import Key, Mx, RecordSet, Redirection, Value, texts_of, txt
 from .spf_lookups import SPF_TIMEOUT, Ask, check_merged, limited
 from .update import UpdateServer
 

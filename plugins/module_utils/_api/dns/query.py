@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
-from .record_sets import Mx, Redirection, Txt, Value
+from .record_types import Mx, Redirection, Txt, Value
 
 with contextlib.suppress(ImportError):
     import dns.exception

@@ -14,21 +14,17 @@ import contextlib
 import ipaddress
 import itertools
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TypeVar
 
+from ..concurrency import map_concurrently
 from ..errors import InvalidInput, NameServersNotFound
 from .query import MAX_NAME, Answer, Server, query, upwards
 
 with contextlib.suppress(ImportError):
     import dns.resolver
 
-Item = TypeVar("Item")
-T = TypeVar("T")
-
-_MAX_CONCURRENCY = 32
 #: The maximum number of authoritative servers to query. Each of them may take seconds to time out.
 _MAX_AUTHORITIES = 3
 _SERVER = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^:\[\]]+))(?::(\d{1,5}))?", re.ASCII)
@@ -217,18 +213,3 @@ def _zone_of(name: str, resolvers: Resolvers) -> tuple[str, str]:
         f"The resolvers found no zone that contains {name}.",
         "Register the domain and delegate it, or set nameservers.",
     )
-
-
-def map_concurrently(
-    items: Collection[Item], action: Callable[[Item], T], *, most: int = _MAX_CONCURRENCY
-) -> dict[Item, T]:
-    """Call a function with each item concurrently and return the results, keyed by item.
-
-    An interrupt does not wait for running calls; they finish in the background.
-    """
-    pool = ThreadPoolExecutor(most)
-    try:
-        running = {item: pool.submit(action, item) for item in items}
-        return {item: future.result() for item, future in running.items()}
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Optional
 from ..errors import InvalidInput, KeyRefused, NameServerError, NoAnswer, UpdateRefused, ZoneChanged
 from .notations import as_rdata
 from .query import Answer, Server, answer_of, random_names, upwards
-from .record_sets import RecordSet, Redirection
+from .record_types import RecordSet, Redirection
 
 with contextlib.suppress(ImportError):
     import dns.exception

@@ -23,7 +23,7 @@ from .messages import Params, join_words
 from .notations import as_rdata
 from .observe import Observation, Observer, Servers, comes_from_wildcard
 from .query import Answer
-from .record_sets import Key, RecordSet, Value, texts_of, txt
+from .record_types import Key, RecordSet, Value, texts_of, txt
 from .spf_lookups import Ask, check_merged, count, limited
 
 Stage = Literal["created", "published", "active", "unknown"]

@@ -168,7 +168,7 @@ class _Run:
                     future = done.get()
                     note(running.pop(future), future.result())
             except BaseException:
-                self.client.cancel()
+                self.client.pacing.cancel()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
@@ -190,7 +190,7 @@ class _Run:
     def _learn(self, error: errors.PostroomError) -> None:
         """Stop the run if an error means that no other change can succeed."""
         pause = error.retry_after if isinstance(error, errors.ServiceError) else None
-        if isinstance(error, _FATAL) or (pause or 0) >= self.client.timeout:
+        if isinstance(error, _FATAL) or (pause or 0) >= self.client.pacing.timeout:
             self.stopped = f"the service refuses every request: {error}"
         elif isinstance(error, _NO_ANSWER):
             self.without_answer += 1
@@ -204,7 +204,7 @@ class _Run:
     def _new_client(self) -> Client:
         if not self.deadline_per_change:
             return self.client
-        return self.client.with_timeout(self.client.timeout, extend_when_throttled=True)
+        return self.client.with_new_deadline(extend_when_throttled=True)
 
     def _attempt(self, position: int, occupants: Mapping[Name, list[Occupant]]) -> Result:
         """Apply a change.
@@ -214,7 +214,7 @@ class _Run:
         if self.stopped is not None:
             return Result(NOT_ATTEMPTED, self.stopped)
         change, client = self.changes[position], self._new_client()
-        started = client.now()
+        started = client.pacing.clock()
         principal: Principal | None = None
         try:
             if change.action == "create":
@@ -235,7 +235,7 @@ class _Run:
                 # Stop now, before this thread starts another change.
                 self._learn(error)
             return Result(FAILED, str(error), error, written=error.wrote)
-        span = client.now() - started if change.action == "update" else 0.0
+        span = client.pacing.clock() - started if change.action == "update" else 0.0
         return Result(CHANGED, change.reason, principal=principal, span=span)
 
     def _delete(
@@ -327,8 +327,8 @@ class _Run:
         if self.stopped is not None and self.deadline_per_change:
             return False
         # The shared deadline may have passed.
-        client = self.client.with_timeout(
-            self.client.timeout if self.deadline_per_change else _RESTORE_TIMEOUT,
+        client = self.client.with_new_deadline(
+            None if self.deadline_per_change else _RESTORE_TIMEOUT,
             extend_when_throttled=True,
         )
         try:

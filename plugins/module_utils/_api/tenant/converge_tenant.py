@@ -149,7 +149,7 @@ def converge_tenant(  # noqa: PLR0913 - the options of email_tenant
             "(v2:sha256: and 64 hexadecimal digits). Use the plan_digest of a reviewed plan."
         )
     # Reading the definition has used up part of the timeout.
-    client = client.with_timeout(client.timeout)
+    client = client.with_new_deadline()
     with without_garbage_collection():
         state = TenantState(client)
         state.read_all()

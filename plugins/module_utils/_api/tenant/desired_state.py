@@ -17,7 +17,7 @@ from .problems import Place, Reason
 
 
 @dataclass(slots=True)
-class Desired:
+class DesiredObject:
     """The desired state of a mailbox or forwarder that is kept or created.
 
     :param declared: the declaration, or None if only other declarations change the object
@@ -25,6 +25,9 @@ class Desired:
     :param declared_edit: the edit that the declaration alone requires, which keeps all aliases
     :param remove: the aliases to remove, each with the reason
     :param undeclared: the current aliases that are not declared
+    :param secrets: the passwords to set, if any
+    :param set_if_created_meanwhile: whether to set the passwords even if another client creates the
+        mailbox first
     """
 
     declared: DeclaredIndividual | None
@@ -80,7 +83,7 @@ class DesiredState:
     """
 
     register: list[Name] = field(default_factory=list)
-    present: dict[Name, Desired] = field(default_factory=dict)
+    present: dict[Name, DesiredObject] = field(default_factory=dict)
     deleted: dict[Name, Reason] = field(default_factory=dict)
     deleted_implicitly: dict[str, set[Name]] = field(default_factory=lambda: defaultdict(set))
 
@@ -95,16 +98,19 @@ class DesiredState:
         desired = self.present.get(principal.name)
         return principal if desired is None else desired.after
 
-    def desired_of(self, owner: Individual) -> Desired:
-        """Return the desired state of a kept principal, which is its current state by default."""
-        return self.present.setdefault(owner.name, Desired(None, owner))
+    def entry_of(self, owner: Individual) -> DesiredObject:
+        """Return the entry of a kept object. If it has none, add one without changes."""
+        return self.present.setdefault(owner.name, DesiredObject(None, owner))
 
     @property
     def rerouted(self) -> set[Name]:
-        """The objects that gain addresses or members, or none if none of them is a forwarder."""
+        """The objects that gain addresses or members.
+
+        Empty if no forwarder is among them, because then no loop can arise.
+        """
         changed = [each for each in self.present.values() if each.claims or each.edit.add_members]
-        is_any = any(isinstance(each.current, Forwarder) for each in changed)
-        return {each.name for each in changed} if is_any else set()
+        has_forwarder = any(isinstance(each.current, Forwarder) for each in changed)
+        return {each.name for each in changed} if has_forwarder else set()
 
     def delete_implicitly(self, principal: Principal, reason: Reason) -> None:
         """Delete an object that the definition does not name."""

@@ -86,7 +86,7 @@ class LoginProbe:
     def _start(self, pool: ThreadPoolExecutor, change: Change) -> Future[bool]:
         client, name = self._give_client(), change.subject.name
         server = (self._host or self._mx_host(client, name.domain), self._port, self._context)
-        seconds = max(client.time_left(), _MIN_SECONDS)
+        seconds = max(client.pacing.time_left(), _MIN_SECONDS)
         return pool.submit(log_in, *server, name, change.secrets[0], seconds)
 
     def _mx_host(self, client: Client, domain: Name) -> str:

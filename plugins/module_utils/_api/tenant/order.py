@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ..models import NO_EDIT, Domain, Edit, Forwarder
 from ..names import Name
-from .desired_state import Desired, DesiredState
+from .desired_state import DesiredObject, DesiredState
 from .loops import find_cycle, forwarding_graph, levels
 from .messages import counted
 from .plan import DELETE, DEREGISTER, FREE, REGISTER, WRITE, Change
@@ -50,7 +50,7 @@ def order_changes(desired: DesiredState, state: TenantState) -> tuple[Change, ..
     return tuple(changes)
 
 
-def _updates(desired: Desired, freed: frozenset[Name], wave: int) -> Iterator[Change]:
+def _updates(desired: DesiredObject, freed: frozenset[Name], wave: int) -> Iterator[Change]:
     """Yield the changes of an existing object.
 
     :param freed: the aliases to remove before other objects change
@@ -66,7 +66,9 @@ def _updates(desired: Desired, freed: frozenset[Name], wave: int) -> Iterator[Ch
         yield Change("update", before, after, reasons, edit, secrets, stage=WRITE, wave=wave)
 
 
-def _reasons(desired: Desired, edit: Edit, secrets: tuple[str, ...] = ()) -> tuple[Reason, ...]:
+def _reasons(
+    desired: DesiredObject, edit: Edit, secrets: tuple[str, ...] = ()
+) -> tuple[Reason, ...]:
     """Return the reasons for an edit, which may contain only some of the object's changes."""
     names = {
         "add_alias": counted("alias", edit.add_aliases),

@@ -4,9 +4,9 @@
 
 """The planner, which compares the current state with a definition and returns the changes.
 
-The planner compares each object and resolves conflicts between addresses. ``check_delivery`` then
-checks the desired state as a whole, and ``order`` turns it into changes. A task for a single object
-plans a definition that consists of this object, and reads only the state that it needs.
+The planner compares each object and resolves conflicts between addresses. ``check_desired_state``
+then checks the desired state as a whole, and ``order`` turns it into changes. A task for a single
+object plans a definition that consists of this object, and reads only the state that it needs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .declared import (
     Definition,
     Passwords,
 )
-from .desired_state import Desired, DesiredState
+from .desired_state import DesiredObject, DesiredState
 from .plan import Plan
 from .problems import DECLARED_ABSENT, Problem, Reason
 from .state import Occupant, TenantState
@@ -59,7 +59,7 @@ class _Planner:
     definition: Definition
     purge: Purge | None
     passwords: Passwords
-    desired: DesiredState = field(default_factory=DesiredState)
+    desired_state: DesiredState = field(default_factory=DesiredState)
 
     def plan(self) -> Plan:
         problems = [
@@ -76,15 +76,15 @@ class _Planner:
             if each.purge_aliases and each.aliases is None and not each.absent
         ]
         declared = (*self.definition.domains.values(), *self.definition.individuals.values())
-        if not self.definition.is_whole and self.desired.is_unchanged:
+        if not self.definition.is_whole and self.desired_state.is_unchanged:
             return Plan((), tuple(problems), tuple(warnings), declared)
         # Import these only here, because most tasks for one object have nothing to change.
-        from .check_delivery import check_delivery  # noqa: PLC0415
+        from .check_desired_state import check_desired_state  # noqa: PLC0415
         from .order import order_changes  # noqa: PLC0415
 
-        blocking, others = check_delivery(self.state, self.definition, self.desired)
+        blocking, others = check_desired_state(self.state, self.definition, self.desired_state)
         problems, warnings = problems + blocking, others + warnings
-        changes = order_changes(self.desired, self.state)
+        changes = order_changes(self.desired_state, self.state)
         changed = {change.subject.name for change in changes}
         unchanged = tuple(each for each in declared if each.name not in changed)
         plan = Plan(changes, tuple(problems), tuple(warnings), unchanged)
@@ -94,7 +94,7 @@ class _Planner:
             undeclared=tuple(each for each in self._undeclared() if not self._ignores(each.name)),
             undeclared_aliases=tuple(
                 (alias, desired.current)
-                for desired in self.desired.present.values()
+                for desired in self.desired_state.present.values()
                 for alias in desired.undeclared
                 if not self._ignores(alias)
             ),
@@ -108,11 +108,11 @@ class _Planner:
             found = self.state.find(declared.name)
             if found is None:
                 if not declared.absent:
-                    self.desired.register.append(declared.name)
+                    self.desired_state.register.append(declared.name)
             elif not isinstance(found, Domain):
                 yield _wrong_kind(declared, found)
             elif declared.absent:
-                self.desired.deleted[found.name] = DECLARED_ABSENT
+                self.desired_state.deleted[found.name] = DECLARED_ABSENT
 
     def _decide_individuals(self) -> Iterator[Problem]:
         """Plan the changes to each declared mailbox and forwarder individually."""
@@ -126,7 +126,7 @@ class _Planner:
             elif not declared.absent:
                 yield from self._decide_individual(declared, found, claimed)
             elif found is not None:
-                self.desired.deleted[found.name] = declared.reason
+                self.desired_state.deleted[found.name] = declared.reason
 
     def _decide_individual(
         self, declared: DeclaredIndividual, found: Individual | None, claimed: set[Name]
@@ -158,22 +158,23 @@ class _Planner:
                 if desired.is_new and not desired.secrets:
                     params = {"name": declared.name}
                     yield Problem("password_missing", params, declared.place, prerequisite=True)
-        self.desired.present[declared.name] = desired
+        self.desired_state.present[declared.name] = desired
 
     def _plan_lists(
         self, declared: DeclaredIndividual, current: Individual, claimed: set[Name]
-    ) -> Desired:
-        desired = Desired(declared, current, declared_edit=declared.edit_of(current))
+    ) -> DesiredObject:
+        desired = DesiredObject(declared, current, declared_edit=declared.edit_of(current))
         if declared.aliases is not None:
             desired.undeclared = current.aliases - claimed - declared.absent_aliases.keys()
         absent = declared.absent_aliases.items()
         desired.remove = {alias: why for alias, why in absent if alias in current.aliases}
         if declared.purge_aliases and declared.aliases is not None:
+            # The declaration itself requires this, so the limits for purging don't apply.
             purged = desired.undeclared
         else:
             purge = self.purge
             purged = frozenset(a for a in desired.undeclared if purge and purge.takes(ALIAS, a))
-            self.desired.deleted_implicitly[ALIAS] |= purged
+            self.desired_state.deleted_implicitly[ALIAS] |= purged
         desired.remove |= dict.fromkeys(purged, Reason("undeclared"))
         return desired
 
@@ -190,18 +191,18 @@ class _Planner:
                 params = {"domain": principal.name, "holders": holders}
                 yield Problem("domain_in_use_undeclared", params)
             else:
-                self.desired.delete_implicitly(principal, Reason("undeclared"))
+                self.desired_state.delete_implicitly(principal, Reason("undeclared"))
 
     def _clear_deleted_domains(self) -> Iterator[Problem]:
         """Delete the remaining objects on deleted domains, if that is allowed."""
-        deleted = self.desired.deleted.keys() & self.definition.domains.keys()
+        deleted = self.desired_state.deleted.keys() & self.definition.domains.keys()
         if not deleted:
             return
         remaining = TenantState(
             principals=[
-                self.desired.after(each)
+                self.desired_state.after(each)
                 for each in self.state.principals
-                if each.name not in self.desired.deleted
+                if each.name not in self.desired_state.deleted
             ]
         )
         emptied: list[tuple[Name, Occupant]] = []
@@ -224,21 +225,21 @@ class _Planner:
         for domain, occupant in sorted(emptied, key=lambda row: not row[1].is_resident):
             owner, params = occupant.principal, {"domain": domain}
             if occupant.is_resident:
-                self.desired.delete_implicitly(owner, Reason("domain_deleted", params))
-            elif owner.name not in self.desired.deleted and isinstance(owner, Individual):
+                self.desired_state.delete_implicitly(owner, Reason("domain_deleted", params))
+            elif owner.name not in self.desired_state.deleted and isinstance(owner, Individual):
                 lost = dict.fromkeys(occupant.addresses, Reason("alias_domain_deleted", params))
-                self.desired.desired_of(owner).remove |= lost
-                self.desired.deleted_implicitly[ALIAS] |= occupant.addresses
+                self.desired_state.entry_of(owner).remove |= lost
+                self.desired_state.deleted_implicitly[ALIAS] |= occupant.addresses
 
     def _resolve_address_conflicts(self) -> Iterator[Problem]:
         """Take claimed addresses away from their owners, if the definition allows it."""
-        for desired in list(self.desired.present.values()):
+        for desired in list(self.desired_state.present.values()):
             for address in sorted(desired.claims):
                 owner = self.state.owner_of(address)
                 if (
                     owner is None
                     or owner.name == desired.name
-                    or owner.name in self.desired.deleted
+                    or owner.name in self.desired_state.deleted
                 ):
                     continue
                 code = self._resolve_address_conflict(desired, address, owner)
@@ -246,12 +247,15 @@ class _Planner:
                     params = {"address": address, "kind": owner.kind, "owner": owner.name}
                     yield Problem(code, params, desired.place_of(address))
 
-    def _resolve_address_conflict(self, desired: Desired, address: Name, owner: Principal) -> str:
+    def _resolve_address_conflict(
+        self, desired: DesiredObject, address: Name, owner: Principal
+    ) -> str:
         """Move an address to its new owner, or return the code of the problem."""
         moves = Reason("alias_moves", {"owner": desired.name})
-        holder = self.desired.present.get(owner.name)
+        holder = self.desired_state.present.get(owner.name)
         if owner.name in self.definition.individuals:
-            # A definition that declares an address twice has already been refused.
+            # Other checks have already refused an owner that can't be changed, and an address that
+            # is declared twice.
             if holder is None or address == owner.name:
                 return ""
             holder.remove.setdefault(address, moves)
@@ -265,17 +269,17 @@ class _Planner:
                 return "primary_address_in_use"
             if not declared.move:
                 return "alias_in_use"
-            self.desired.desired_of(owner).remove[address] = moves
+            self.desired_state.entry_of(owner).remove[address] = moves
             return ""
         return "address_in_use_undeclared" if self.definition.is_whole else "address_in_use"
 
     def _check_limits(self) -> Iterator[Problem]:
-        if self.purge is not None and any(self.desired.deleted_implicitly.values()):
+        if self.purge is not None and any(self.desired_state.deleted_implicitly.values()):
             existing = Counter(principal.kind for principal in self.state.principals)
             existing[ALIAS] = sum(
                 len(each.aliases) for each in self.state.principals if isinstance(each, Individual)
             )
-            yield from self.purge.exceeded_limits(self.desired.deleted_implicitly, existing)
+            yield from self.purge.exceeded_limits(self.desired_state.deleted_implicitly, existing)
 
     def _undeclared(self) -> Iterator[Principal]:
         for principal in self.state.principals:

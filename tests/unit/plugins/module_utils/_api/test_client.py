@@ -26,6 +26,7 @@ from ansible_collections.postroom.email.tests.fakes.mail_api.in_memory_service i
 from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
     RESET,
     Reply,
+    Request,
     Script,
     html,
     json_reply,
@@ -152,6 +153,10 @@ def test_passwords_are_sent_again_or_unknown(serve: Serve, connect: Connect) -> 
     assert bodies == [{"secrets": list(PASSWORDS)}] * 2
     service.disturb("PATCH", problem(500), effect=True)
     with pytest.raises(errors.ServerFailed, match="password was replaced"):
+        connect(serve(service)).edit_once(ALICE, Edit(), PASSWORDS)
+    service.disturb("PATCH", RESET, effect=True)
+    service.disturb("PATCH", problem(401))
+    with pytest.raises(errors.Unauthorized, match="password was replaced"):
         connect(serve(service)).edit_once(ALICE, Edit(), PASSWORDS)
 
 
@@ -322,6 +327,18 @@ def test_a_list_that_changes_is_read_again(serve: Serve, connect: Connect) -> No
     )
     with pytest.raises(errors.BadAnswer, match="incomplete"):
         client.list_principals()
+
+
+def test_the_lists_by_type_are_read_at_the_same_time(serve: Serve, connect: Connect) -> None:
+    """The lists by type are read concurrently, and an error in one of them is raised."""
+    both = threading.Barrier(2, timeout=10)
+
+    def reply(request: Request) -> Reply:
+        both.wait()
+        return problem(401) if "domain" in request.target else json_reply([])
+
+    with pytest.raises(errors.Unauthorized):
+        connect(serve(reply)).check_list(set())
 
 
 def test_a_row_that_came_meanwhile_is_no_cut(serve: Serve, connect: Connect) -> None:

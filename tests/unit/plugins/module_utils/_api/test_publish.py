@@ -19,7 +19,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.publish im
     plan_absence,
     plan_presence,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_sets import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_types import (
     Mx,
     RecordSet,
     Redirection,

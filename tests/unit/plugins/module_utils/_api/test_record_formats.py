@@ -20,11 +20,11 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.notations 
     read_rdata,
     zone_text,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.read_provider_records import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.read_record_sets import (
     read_record_sets,
     read_text,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_sets import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_types import (
     Mx,
     Txt,
     txt,

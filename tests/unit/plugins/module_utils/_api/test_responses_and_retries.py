@@ -458,8 +458,8 @@ def test_a_pause_is_for_all_clients_of_a_task(serve: Serve, connect: Connect) ->
     with pytest.raises(errors.Throttled):
         client.find(HOME)
     with pytest.raises(errors.DeadlineExceeded):
-        client.with_timeout(3.0).find(HOME)
+        client.with_new_deadline(3.0).find(HOME)
     assert (sent, clock()) == ([0.0], 1003.0)
-    client.with_timeout(1.0, extend_when_throttled=True).find(HOME)
-    client.with_timeout(30.0).find(HOME)
+    client.with_new_deadline(1.0, extend_when_throttled=True).find(HOME)
+    client.with_new_deadline(30.0).find(HOME)
     assert sent == pytest.approx([0.0, 7.04, 7.06], abs=0.02)

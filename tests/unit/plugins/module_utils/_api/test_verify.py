@@ -20,7 +20,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.dns.query impo
     Kind,
     Server,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_sets import (
+from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_types import (
     Mx,
     Redirection,
     Value,

@@ -16,20 +16,20 @@ from dataclasses import dataclass
 from ..models import ALIAS, Forwarder, Principal
 from ..names import Name
 from .declared import DeclaredForwarder, Definition
-from .desired_state import Desired, DesiredState
+from .desired_state import DesiredObject, DesiredState
 from .loops import describe_cycle, find_new_cycles, forwarding_graph, starting_at
 from .messages import first_ten
 from .problems import Problem
 from .state import TenantState
 
 
-def check_delivery(
+def check_desired_state(
     state: TenantState, definition: Definition, desired: DesiredState
 ) -> tuple[list[Problem], list[Problem]]:
     """Check a desired state. Return the problems that block the plan, and the warnings."""
     checks = _Checks(state, definition, desired)
     problems = [*checks.check_domains(), *checks.check_members(), *checks.check_loops()]
-    bounces, warnings = checks.check_delivery()
+    bounces, warnings = checks.check_bounces()
     return problems + bounces, warnings
 
 
@@ -37,12 +37,12 @@ def check_delivery(
 class _Checks:
     state: TenantState
     definition: Definition
-    desired: DesiredState
+    desired_state: DesiredState
 
     def check_domains(self) -> Iterator[Problem]:
         """Yield a problem for each domain that new addresses need but the desired state lacks."""
-        missing: dict[str, list[tuple[Name, Desired]]] = {}
-        for desired in self.desired.present.values():
+        missing: dict[str, list[tuple[Name, DesiredObject]]] = {}
+        for desired in self.desired_state.present.values():
             for address in sorted(desired.claims):
                 if not self._will_have_domain(address.domain):
                     missing.setdefault(address.domain.key, []).append((address, desired))
@@ -57,10 +57,10 @@ class _Checks:
     def _will_have_domain(self, domain: Name) -> bool:
         if domain in self.definition.domains:
             return not self.definition.domains[domain].absent
-        return domain not in self.desired.deleted and self.state.has_domain(domain)
+        return domain not in self.desired_state.deleted and self.state.has_domain(domain)
 
     def check_members(self) -> Iterator[Problem]:
-        for desired in self.desired.present.values():
+        for desired in self.desired_state.present.values():
             after, declared = desired.after, desired.declared
             if not isinstance(after, Forwarder) or not isinstance(declared, DeclaredForwarder):
                 continue
@@ -71,34 +71,34 @@ class _Checks:
                 yield Problem("no_members", params, desired.place, prerequisite=is_prerequisite)
 
     def check_loops(self) -> Iterator[Problem]:
-        changed = self.desired.rerouted
+        changed = self.desired_state.rerouted
         if not changed:
             return
         before = [each for each in self.state.principals if isinstance(each, Forwarder)]
-        after = forwarding_graph(self.desired.forwarders(self.state.principals))
+        after = forwarding_graph(self.desired_state.forwarders(self.state.principals))
         for cycle in find_new_cycles(forwarding_graph(before), after):
             start = min(changed.intersection(cycle), default=cycle[0])
             way = describe_cycle(starting_at(start, cycle))
-            holder = self.desired.present.get(start)
+            holder = self.desired_state.present.get(start)
             params = {"name": start, "way": way}
             yield Problem("forwarding_loop", params, holder.place if holder else None)
 
-    def check_delivery(self) -> tuple[list[Problem], list[Problem]]:
+    def check_bounces(self) -> tuple[list[Problem], list[Problem]]:
         """Return problems and warnings about forwarder members whose mail would bounce.
 
         If the definition is not for the whole tenant, there are only warnings.
         """
         problems: list[Problem] = []
         warnings: list[Problem] = []
-        present = self.desired.present.values()
+        present = self.desired_state.present.values()
         is_whole = self.definition.is_whole
         if not is_whole and not (
-            self.desired.deleted or any(d.remove or d.edit.add_members for d in present)
+            self.desired_state.deleted or any(d.remove or d.edit.add_members for d in present)
         ):
             return problems, warnings
         claimed = {address for desired in present for address in desired.claims}
-        for forwarder in self.desired.forwarders(self.state.principals):
-            desired = self.desired.present.get(forwarder.name)
+        for forwarder in self.desired_state.forwarders(self.state.principals):
+            desired = self.desired_state.present.get(forwarder.name)
             is_declared = desired is not None and desired.declared is not None
             for member in sorted(forwarder.members - claimed - forwarder.addresses):
                 domain = member.domain
@@ -123,13 +123,13 @@ class _Checks:
 
     def _why_lost(self, owner: Principal, address: Name) -> dict[str, str]:
         """Return the parameters of ``member_removed``, or {} if the owner keeps the address."""
-        holder = self.desired.present.get(owner.name)
-        if owner.name in self.desired.deleted:
-            reason, lost = self.desired.deleted[owner.name], f"{owner.kind} {owner.name}"
-            is_implicit = owner.name in self.desired.deleted_implicitly[owner.kind]
+        holder = self.desired_state.present.get(owner.name)
+        if owner.name in self.desired_state.deleted:
+            reason, lost = self.desired_state.deleted[owner.name], f"{owner.kind} {owner.name}"
+            is_implicit = owner.name in self.desired_state.deleted_implicitly[owner.kind]
         elif holder is not None and address in holder.remove:
             reason, lost = holder.remove[address], f"alias {address} of {owner.kind} {owner.name}"
-            is_implicit = address in self.desired.deleted_implicitly[ALIAS]
+            is_implicit = address in self.desired_state.deleted_implicitly[ALIAS]
         else:
             return {}
         or_keep = (

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from ..errors import InvalidInput
 from .notations import Escapes, as_rdata, checked_ttl, read_rdata
-from .record_sets import Key, Mx, RecordSet, Redirection, Txt, Value
+from .record_types import Key, Mx, RecordSet, Redirection, Txt, Value
 
 #: The TTL, in seconds, of record sets that don't specify one.
 DEFAULT_TTL = 3600
