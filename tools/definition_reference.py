@@ -43,6 +43,7 @@ With the first line, editors that support JSON Schema complete and check the fil
 JSON, use the key `$schema` instead.
 
 `email_tenant` rejects keys that are not listed here. The error message names the file and the line.
+In YAML, anchors, aliases and merge keys (`<<`) work, but tags and second documents are errors.
 
 ## Several files
 

@@ -36,8 +36,8 @@ HEAD = """\
 
 [Write the policy](../guides/policy.md) explains how the bot decides, and [the
 example](../../bot/examples/policy.yml) has most of these keys. The file contains plain keys, lists
-and values. Anchors, aliases, duplicate keys, empty values and unknown keys are errors, so that a
-typing error can't make a rule weaker than intended.
+and values. Anchors, aliases, tags, duplicate keys, empty values and unknown keys are errors, so
+that a typing error can't make a rule weaker than intended.
 """
 ABOUT = "Keys that are not marked *Needed* are optional."
 

@@ -11,13 +11,14 @@ def main() -> int:
     """Run the command and return its exit status."""
     try:
         from postroom_bot.cli import main as run  # noqa: PLC0415
+
+        return run()
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("postroom_"):
             raise
         message = f"the package {error.name} is missing. Run: pip install 'postroom[bot]'"
         print(f"postroom-bot: {message}", file=sys.stderr)  # noqa: T201
         return 2
-    return run()
 
 
 if __name__ == "__main__":

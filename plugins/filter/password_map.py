@@ -46,7 +46,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..module_utils._api.errors import InvalidInput
-from ..module_utils._api.tenant.definition_file import Malformed, RepeatedKey, parse_yaml
+from ..module_utils._api.yaml_reader import Malformed, RepeatedKey, parse_yaml
 from ..module_utils._passwords import read_passwords
 from ..plugin_utils._filters import as_filter, decrypted
 

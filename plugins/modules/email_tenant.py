@@ -296,11 +296,10 @@ from ..module_utils._api.tenant.converge_tenant import (
     without_garbage_collection,
 )
 from ..module_utils._api.tenant.declared import Passwords
-from ..module_utils._api.tenant.definition_file import load
 from ..module_utils._api.tenant.plan import as_diff
 from ..module_utils._api.tenant.problems import Source
 from ..module_utils._api.tenant.purge import KINDS, Purge
-from ..module_utils._api.tenant.read_definition import read_definition
+from ..module_utils._api.tenant.read_definition import load_source, read_definition
 from ..module_utils._module import Outcome, Params, run_module
 from ..module_utils._passwords import (
     PASSWORD_OPTIONS,
@@ -368,7 +367,7 @@ def _sources(params: Params) -> list[Source]:
             "mailboxes or forwarders."
         )
     try:
-        return [*map(load, files), Source(None, inline)]
+        return [*map(load_source, files), Source(None, inline)]
     except ImportError:
         raise InvalidInput(
             "definition_files: reading YAML requires the Python package PyYAML on the host that "

@@ -21,9 +21,11 @@ from ansible_collections.postroom.email.plugins.module_utils._api.client.endpoin
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.converge_tenant import (
     without_garbage_collection,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition_file import load
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.plan import digest
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.planner import plan_tenant
+from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_definition import (
+    load_source,
+)
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.state import TenantState
 from ansible_collections.postroom.email.tests.benchmark import tenants
 from ansible_collections.postroom.email.tests.benchmark.measure import (
@@ -93,7 +95,7 @@ def plan(what: str, folder: str, small: str) -> None:
         start = time.perf_counter()
         # The module takes the same steps.
         with without_garbage_collection():
-            want = tenants.wanted(load(str(definition)), passwords)
+            want = tenants.wanted(load_source(str(definition)), passwords)
             planned = plan_tenant(
                 TenantState(principals=held), want["definition"], passwords=want["passwords"]
             )

@@ -1,9 +1,8 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Load and validate the policy file. All errors are reported together, with line numbers.
+"""Load and validate the policy file. Each error has a line number and a remedy.
 
-Anchors, aliases and scalars with unknown tags are rejected, so that the policy is exactly what the
-file shows.
+Anchors, aliases and tags are rejected, so that the policy is exactly what the file shows.
 """
 
 from __future__ import annotations
@@ -14,30 +13,34 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
-import yaml
 from pydantic import BaseModel, ValidationError
 
 from postroom_bot.domain import Action, Quorum
 from postroom_bot.policy.engine import FLOOR, raised_quorum
 from postroom_bot.policy.model import EVERYONE, Policy, Rule, unknown_group
+from postroom_client.yaml_reader import Malformed, line_finder, parse_yaml, read_text
 
-_MAX_BYTES = 256 * 1024
-_MAX_DEPTH = 12
 _NO_VALUE = (
-    "The value is missing or invalid. Enter a valid value, or remove the key. Outside quotes, "
-    "# begins a comment."
+    "The value is missing. Enter a value, or remove the key if it is optional. Outside quotes, # "
+    "begins a comment."
+)
+_EMPTY = (
+    "The policy file is empty. Start from the example at "
+    "https://github.com/postroom/email/blob/main/bot/examples/policy.yml."
 )
 _MAPPING = "Must be a mapping: keys with values, one per line."
 #: Messages for pydantic's error types whose own message would be unclear for a YAML file.
 _MESSAGES = {
     "missing": "This key is required. Add it.",
-    "string_type": "Must be a string. Quote it if it looks like a number or a date.",
+    "string_type": "Must be a string. Quote it if it looks like a number.",
     "bool_type": "Must be true or false.",
     "model_type": _MAPPING,
     "mapping_type": _MAPPING,
     "dict_type": _MAPPING,
     "tuple_type": "Must be a list.",
-    "too_short": "Must not be empty. Add an item, or remove the key.",
+    "too_short": "Must not be empty. Add an item, or remove the key if it is optional.",
+    "int_type": "Must be a whole number, without quotes or leading zeros.",
+    "string_pattern_mismatch": "The value does not have the required form.",
 }
 
 #: The path to a part of the file: keys and zero-based list indices.
@@ -109,43 +112,68 @@ class PolicyReloader:
 def load(path: Path) -> Policy:
     """Load a policy file.
 
-    :raises PolicyError: if the file is invalid; lists all errors. Relations between keys are
-        checked only if every key is valid.
+    :raises PolicyError: if the file is invalid. If it can't be read as plain data, the exception
+        has one error, otherwise all errors. Relations between keys are checked only if every key is
+        valid.
     """
     try:
-        with path.open("rb") as file:
-            raw = file.read(_MAX_BYTES + 1)
-        if len(raw) > _MAX_BYTES:
-            raise _broken(f"The policy file is larger than {_MAX_BYTES // 1024} KiB. Shorten it.")
-        return parse(raw.decode("utf-8-sig"))
-    except OSError as error:
-        problems = _broken(f"The policy file can't be read ({error.strerror}).").problems
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        problems = _broken("The policy file is not UTF-8. Save it as UTF-8.", line).problems
-    except PolicyError as error:
-        problems = error.problems
-    raise PolicyError(problems, path)
+        text = read_text(path)
+    except Malformed as error:
+        raise PolicyError([Problem(error.line, "", str(error))], path) from None
+    return parse(text, path)
 
 
-def parse(text: str) -> Policy:
-    """Parse the text of a policy file, or raise PolicyError if the text is invalid."""
-    document = _Document(text)
-    policy: Policy | None = None
+def parse(text: str, path: Path | None = None) -> Policy:
+    """Parse the text of a policy file, or raise PolicyError if the text is invalid.
+
+    :param path: the file to name in error messages
+    """
     try:
-        policy = Policy.model_validate(document.data)
-        found = iter(()) if document.errors else cross_key_problems(policy)
+        data = parse_yaml(text, plain=True)
+    except Malformed as error:
+        raise PolicyError([Problem(error.line, "", str(error))], path) from None
+    if data is None:
+        raise PolicyError([Problem(None, "", _EMPTY)], path)
+    policy: Policy | None = None
+    # Of several errors in one place, the first is reported.
+    errors = dict.fromkeys(_paths_without_value(data, ()), _NO_VALUE)
+    try:
+        policy = Policy.model_validate(data)
+        found = iter(()) if errors else cross_key_problems(policy)
     except ValidationError as error:
         found = _problems_of_keys(error)
-    for path, sentence in found:
-        document.add_problem(path, sentence)
-    if policy is None or document.errors:
-        raise PolicyError(sorted(document.problems(), key=lambda one: one.line or 0))
+    for key_path, sentence in found:
+        errors.setdefault(key_path, sentence)
+    if policy is None or errors:
+        line_of = line_finder(text)
+        problems = [Problem(line_of(at), _key_text(data, at), one) for at, one in errors.items()]
+        raise PolicyError(sorted(problems, key=lambda one: one.line or 0), path)
     return policy
 
 
-def _broken(text: str, line: int | None = None) -> PolicyError:
-    return PolicyError([Problem(line, "", text)])
+def _paths_without_value(data: Any, path: KeyPath) -> Iterator[KeyPath]:
+    """Yield the path of each null. pydantic would accept null for optional keys."""
+    if data is None:
+        yield path
+    elif isinstance(data, dict | list):
+        for step, value in data.items() if isinstance(data, dict) else enumerate(data):
+            yield from _paths_without_value(value, (*path, step))
+
+
+def _key_text(data: Any, path: KeyPath) -> str:
+    """Return a path as text, such as ``rules.own-aliases.own``, with the names of rules."""
+    words: list[str] = []
+    for step in path:
+        try:
+            data = data[step]
+        except (KeyError, IndexError, TypeError):
+            data = None
+        if isinstance(step, str):
+            words.append(step)
+        else:
+            name = data.get("name") if isinstance(data, dict) else None
+            words.append(name if isinstance(name, str) else str(step + 1))
+    return ".".join(words)
 
 
 def _problems_of_keys(error: ValidationError) -> FoundProblems:
@@ -176,103 +204,15 @@ def _problems_of_keys(error: ValidationError) -> FoundProblems:
         yield path, text
 
 
-class _Document:
-    """A YAML file as plain data, with the line number and any error of each part."""
-
-    def __init__(self, text: str) -> None:
-        self._lines: dict[KeyPath, int] = {}
-        self.errors: dict[KeyPath, tuple[int, str]] = {}
-        try:
-            _check_events(text)
-            self._loader = yaml.SafeLoader(text)
-            root = self._loader.get_single_node()
-        except yaml.YAMLError as error:
-            mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
-            about = problem or getattr(error, "reason", None) or "it ends early"
-            remedy = "Check the indentation, quotes and brackets."
-            if "'\\t'" in about:
-                remedy = "Use spaces, not tabs."
-            line = mark.line + 1 if mark else None
-            raise _broken(f"Not valid YAML: {about}. {remedy}", line) from None
-        if root is None:
-            raise _broken("The policy file is empty. Start from the example in the documentation.")
-        self.data = self._value(root, ())
-
-    def add_problem(self, path: KeyPath, text: str, line: int | None = None) -> None:
-        """Record an error at a path. Only the first error at each path is kept."""
-        upwards = (path[:length] for length in range(len(path), -1, -1))
-        nearest = next(self._lines[one] for one in upwards if one in self._lines)
-        self.errors.setdefault(path, (line or nearest, text))
-
-    def problems(self) -> Iterator[Problem]:
-        """Yield the errors as Problem objects, which identify rules by name."""
-        for path, (line, text) in self.errors.items():
-            words: list[str] = []
-            part: Any = self.data
-            for step in path:
-                try:
-                    part = part[step]
-                except (KeyError, IndexError, TypeError):
-                    part = None
-                if isinstance(step, str):
-                    words.append(step)
-                else:
-                    name = part.get("name") if isinstance(part, dict) else None
-                    words.append(name if isinstance(name, str) else str(step + 1))
-            yield Problem(line, ".".join(words), text)
-
-    def _value(self, node: yaml.Node, path: KeyPath) -> Any:
-        self._lines.setdefault(path, node.start_mark.line + 1)
-        if isinstance(node, yaml.SequenceNode):
-            return [self._value(item, (*path, n)) for n, item in enumerate(node.value)]
-        if not isinstance(node, yaml.MappingNode):
-            value = self._scalar(node)
-            if value is None:
-                self.add_problem(path, _NO_VALUE)
-            return value
-        found: dict[str, Any] = {}
-        for key_node, value_node in node.value:
-            key, line = self._scalar(key_node), key_node.start_mark.line + 1
-            if not isinstance(key, str):
-                text = "A key must be a string. Quote it if YAML reads it as another type."
-                self.add_problem((*path, "?" if key is None else str(key)), text, line)
-            elif key in found:
-                self.add_problem((*path, key), "This key occurs twice. Keep one of them.", line)
-            else:
-                self._lines[(*path, key)] = line
-                found[key] = self._value(value_node, (*path, key))
-        return found
-
-    def _scalar(self, node: yaml.Node) -> Any:
-        """Return a scalar's value, or None if the value is invalid or the node is not a scalar."""
-        if not isinstance(node, yaml.ScalarNode):
-            return None
-        try:
-            return self._loader.construct_object(node)
-        except (yaml.YAMLError, ValueError, OverflowError):
-            return None
-
-
-def _check_events(text: str) -> None:
-    """Raise PolicyError for anchors, aliases and deep nesting."""
-    depth = 0
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
-        depth += isinstance(event, yaml.CollectionStartEvent)
-        depth -= isinstance(event, yaml.CollectionEndEvent)
-        line = event.start_mark.line + 1 if event.start_mark else None
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise _broken("Anchors (&) and aliases (*) aren't supported. Repeat the value.", line)
-        if depth > _MAX_DEPTH:
-            raise _broken("The nesting is too deep. Check brackets and indentation.", line)
-
-
 def cross_key_problems(policy: Policy) -> FoundProblems:
     """Yield the errors that involve several keys, each of which is valid on its own."""
     owners: dict[str, str] = {}
     for user, mailbox in policy.identity.pinned.items():
         first = owners.setdefault(mailbox, user)
         if first != user:
-            text = f"{mailbox} is already pinned to {first}. A mailbox can have only one owner."
+            text = (
+                f"{mailbox} is already pinned to {first}. Keep one: a mailbox has only one owner."
+            )
             yield ("identity", "pinned", user), text
     for name, group in policy.groups.items():
         if name == EVERYONE:
@@ -281,7 +221,8 @@ def cross_key_problems(policy: Policy) -> FoundProblems:
             yield ("groups", name), "The group has no members. List users or usergroups."
     automatic = [rule for rule in policy.rules if rule.automatic]
     approvers = Quorum(policy.approvers, FLOOR)
-    if text := unknown_group(policy, policy.approvers) or _too_few(policy, approvers, automatic):
+    too_few = _too_few(policy, approvers, automatic) if automatic else ""
+    if text := unknown_group(policy, policy.approvers) or too_few:
         yield ("approvers",), text
     if policy.requests.remind_after >= policy.requests.expire_after:
         text = "Requests would expire before the reminder. Set a time shorter than expire_after."
@@ -308,7 +249,7 @@ def _too_few(policy: Policy, quorum: Quorum, rules: Sequence[Rule]) -> str:
     known = all(one is not None and not one.usergroups for one in groups)
     requesters = {user for one in groups if one for user in one.users}
     among = known and bool(requesters) and requesters <= members
-    if len(members) - among >= quorum.approvals:
+    if len(members) - (1 if among else 0) >= quorum.approvals:
         return ""
     approvals = f"{quorum.approvals} approval{'' if quorum.approvals == 1 else 's'}"
     size = f"{len(members)} member{'' if len(members) == 1 else 's'}"
@@ -346,7 +287,7 @@ def _certain_floor(rule: Rule) -> str:
     if rule.reserved:
         return "reserved names. Use approvals instead of automatic."
     if Action.PASSWORD in rule.actions and rule.own is not True:
-        return "the password of another mailbox. Add own: true, or use approvals."
+        return "the password of another mailbox. Set own: true, or use approvals."
     if Action.FORWARD_ADD in rule.actions and rule.destinations != "internal":
-        return "forwarding to other domains. Add destinations: internal, or use approvals."
+        return "forwarding to other domains. Set destinations: internal, or use approvals."
     return ""

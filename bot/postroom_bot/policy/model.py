@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The format of the policy file, with a description and an example of each key.
 
-Validation is strict: unknown keys are errors, and a number is not accepted as a string. The schema
-and the reference are generated from this module.
+Validation is strict: unknown keys are errors, and types are not converted. The schema and the
+reference are generated from this module.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ def duration(value: Any) -> timedelta:
     """
     found = _DURATION.fullmatch(value) if isinstance(value, str) else None
     if not found:
-        raise ValueError("Must be a duration: a number followed by m, h or d, such as 24h.")
+        raise ValueError(
+            "Must be a duration: a number from 1 to 9999 followed by m, h or d, such as 24h."
+        )
     return timedelta(**{_UNITS[found[2]]: int(found[1])})
 
 
@@ -57,7 +59,8 @@ def _only(*, wanted: bool | int, remedy: str = "") -> BeforeValidator:
 
     def check(value: Any) -> Any:
         if type(value) is not type(wanted) or value != wanted:
-            raise ValueError(f"Must be {json.dumps(wanted)}{remedy}.")
+            quotes = ", without quotes" if isinstance(value, str) else ""
+            raise ValueError(f"Must be {json.dumps(wanted)}{quotes}{remedy}.")
         return value
 
     return BeforeValidator(check)

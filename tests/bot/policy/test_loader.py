@@ -49,15 +49,20 @@ MISTAKES = [
     ("U024BE7LJ", "bob", 4, "groups.admins.users.2", 'Example: ["U024BE7LH"'),
     ("admins:\n", "Admins!:\n", 3, "groups.Admins!", 'Example: {"mail-admins"'),
     ("own: true", "own: 1", 11, f"{RULE}.own", "true or false"),
-    ("own: true", "own:", 11, f"{RULE}.own", "missing or invalid"),
+    ("own: true", "own:", 11, f"{RULE}.own", "missing"),
     ("C024BE91L", "#mail", 7, "channels.approvals", "# begins a comment"),
     ("own: true", "won: true", 11, f"{RULE}.won", "Unknown key. The valid keys are"),
     ("own: true", "colour: true", 11, f"{RULE}.colour", "Unknown key. The valid keys are"),
-    ("own: true", "own: true\n    own: false", 12, f"{RULE}.own", "twice"),
-    ("own: true", "3: true", 11, f"{RULE}.3", "key must be a string"),
-    ("own: true", "? [a]\n    : 1", 11, f"{RULE}.?", "key must be a string"),
-    ("own: true", "own: 2026-99-99", 11, f"{RULE}.own", "missing or invalid"),
-    ("own: true", "own: !!python/name:os.system", 11, f"{RULE}.own", "missing or invalid"),
+    ("own: true", "own: true\n    own: false", 12, "", "twice"),
+    ("own: true", "3: true", 11, f"{RULE}.3", "Unknown key"),
+    ("own: true", "<<: {own: false}", 11, f"{RULE}.<<", "Unknown key"),
+    ("own: true", "own: 2026-99-99", 11, f"{RULE}.own", "true or false"),
+    ("own: true", "own: !!bool true", 11, "", "Tags"),
+    ("own: true", "!x own: true", 11, "", "Tags"),
+    ("rules:", "limits: {open_requests: 010}\nrules:", 8, "limits.open_requests", "whole number"),
+    ("rules:", "limits: {open_requests: '5'}\nrules:", 8, "limits.open_requests", "whole number"),
+    ("rules:", "limits: {open_requests: 1000000000}\nrules:", 8, "limits.open_requests", "10000"),
+    ("rules:", "limits: {open_requests: -1}\nrules:", 8, "limits.open_requests", "equal to 1"),
     ("automatic: true", "automatic: false", 12, f"{RULE}.automatic", "Must be true"),
     ("automatic: true", "deny: ''", 12, f"{RULE}.deny", "at least 1"),
     ("    automatic: true\n", "", 9, RULE, "exactly one of deny"),
@@ -73,11 +78,8 @@ MISTAKES = [
 BROKEN = [
     ("# only a comment\n", None, "is empty"),
     ("a:\n\tb: 1\n", 2, "not tabs"),
-    ("a: 1\n---\nb: 1\n", 2, "Not valid YAML"),
-    ("a: \x07\n", None, "Not valid YAML"),
-    ("a: &x [1]\nb: *x\n", 1, "Anchors"),
+    ("a: 1\nb: &x 2\n", 2, "Anchors"),
     ("a: 1\nb: *x\n", 2, "Anchors"),
-    ("a: " + "[" * 10_000, 1, "too deep"),
     ("just words\n", 1, "keys with values"),
 ]
 
@@ -141,12 +143,11 @@ def test_all_mistakes_are_reported_together() -> None:
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    """If a policy file is missing, too large or not text, the error names the file."""
+    """If a policy file is missing or not text, the error names the file."""
     path = tmp_path / "policy.yml"
     for raw, text in (
         (None, "No such file or directory"),
-        (b"# " + b"x" * 300_000, "larger than 256 KiB"),
-        (b"version: 1\n# \xff\n", "policy.yml: line 2: .*not UTF-8"),
+        (b"version: 1\n# \xff\n", "policy.yml: line 2: .*not in UTF-8"),
     ):
         if raw is not None:
             path.write_bytes(raw)
@@ -328,6 +329,7 @@ def test_approvers_groups_and_rule_names_are_checked() -> None:
     assert found == "approvers"
     assert "2 members" in message
     assert not wrong(ALIAS, groups=groups)
+    assert not wrong({**ALIAS, "automatic": None, "deny": "No."}, groups=ONE_ADMIN)
     groups = {**GROUPS, "everyone": {"users": ["U111"]}}
     found_at = dict(wrong({**PASSWORD, "groups": ["staff"]}, groups=groups))
     assert found_at["rules.0.groups.0"].endswith("everyone, admins, security.")

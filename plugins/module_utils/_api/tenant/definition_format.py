@@ -89,7 +89,7 @@ def shown_value(value: object) -> str:
 def type_of(value: object) -> str:
     """Return the YAML type of a value, with an article, for messages."""
     if value is None:
-        return "null"
+        return "null (as YAML reads an empty value; outside quotes, # begins a comment)"
     if isinstance(value, bool):
         aside = "yes, on and true" if value else "no, off and false"
         return f"{str(value).lower()} (as YAML reads {aside})"

@@ -2,7 +2,7 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Validate and merge the sources of a definition, and check the result. No request is sent."""
+"""Load, validate and merge the sources of a definition, and check it. No request is sent."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any, Union
 from ..errors import names_secret, shortened
 from ..models import SECTIONS, Domain, Forwarder, Mailbox
 from ..names import Name
+from ..yaml_reader import Malformed, line_finder, parse_json, parse_yaml, read_text
 from .declared import (
     Declared,
     DeclaredDomain,
@@ -85,6 +86,31 @@ class _Declaration:
         if self.expires is not None and self.expires.moment <= now:
             return Reason("expired", {"date": self.expires.text})
         return None
+
+
+def load_source(path: str) -> Source:
+    """Load a definition file as JSON if its name ends in .json, otherwise as YAML.
+
+    :raises InvalidDefinition: if the file can't be read or is not a mapping
+    :raises ImportError: if the file is YAML and PyYAML is not installed
+    """
+
+    def unreadable(text: str, line: int | None = None) -> InvalidDefinition:
+        place = Place(Source(path, None, lambda _path: line), ())
+        return InvalidDefinition([Problem("unreadable_file", {"text": text}, place)])
+
+    try:
+        text = read_text(path)
+        data = parse_json(text) if path.lower().endswith(".json") else parse_yaml(text)
+    except Malformed as error:
+        raise unreadable(str(error), error.line) from None
+    if not isinstance(data, dict):
+        problem = "The file is empty." if data is None else "The file is not a mapping."
+        raise unreadable(
+            f"{problem} Write lists under the keys domains, mailboxes and forwarders, such as "
+            "mailboxes: []."
+        )
+    return Source(path, data, line_finder(text))
 
 
 def read_definition(sources: Sequence[Source], now: datetime) -> Definition:

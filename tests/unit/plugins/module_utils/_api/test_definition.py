@@ -27,7 +27,6 @@ from ansible_collections.postroom.email.plugins.module_utils._api.names import (
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.declared import (
     Definition,
 )
-from ansible_collections.postroom.email.plugins.module_utils._api.tenant.definition_file import load
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.export import export
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.problems import (
     DECLARED_ABSENT,
@@ -36,6 +35,7 @@ from ansible_collections.postroom.email.plugins.module_utils._api.tenant.problem
     Source,
 )
 from ansible_collections.postroom.email.plugins.module_utils._api.tenant.read_definition import (
+    load_source,
     read_definition,
 )
 from ansible_collections.postroom.email.plugins.module_utils._passwords import read_passwords
@@ -164,7 +164,7 @@ def read(folder: Path, *texts: str) -> Definition:
     sources = []
     for number, text in enumerate(texts, 1):
         (folder / f"{number}.yml").write_text(text, encoding="utf-8")
-        sources.append(load(str(folder / f"{number}.yml")))
+        sources.append(load_source(str(folder / f"{number}.yml")))
     return read_definition(sources, NOW)
 
 
@@ -242,16 +242,16 @@ def test_mistakes_in_options_are_reported_without_a_file(tmp_path: Path) -> None
     (tmp_path / "1.yml").write_text("domains: [a.example]")
     absent = Source(None, {"domains": [{"name": "a.example", "state": "absent"}]})
     with pytest.raises(InvalidDefinition, match=r"present in domains\[0\] \(line 1, in .*1.yml\)"):
-        read_definition([load(str(tmp_path / "1.yml")), absent], NOW)
+        read_definition([load_source(str(tmp_path / "1.yml")), absent], NOW)
     with pytest.raises(InvalidDefinition, match=r"in domains\[0\] \(in the options of the task\)"):
-        read_definition([absent, load(str(tmp_path / "1.yml"))], NOW)
+        read_definition([absent, load_source(str(tmp_path / "1.yml"))], NOW)
 
 
 def test_a_file_that_is_not_regular_is_refused(tmp_path: Path) -> None:
     """A FIFO is refused, because reading it would wait for a writer."""
     os.mkfifo(tmp_path / "fifo.yml")
     with pytest.raises(InvalidDefinition, match="not a regular file"):
-        load(str(tmp_path / "fifo.yml"))
+        load_source(str(tmp_path / "fifo.yml"))
 
 
 def test_files_are_merged(tmp_path: Path) -> None:
@@ -363,6 +363,7 @@ READ = {
     },
     "--- # one\na: b\n...\n": {"a": "b"},
     "a: &x no\nb: *x": {"a": False, "b": False},
+    "a: {'<<': {b: 1}}": {"a": {"<<": {"b": "1"}}},
 }
 
 # Invalid files, with the line of the problem and part of its text.
@@ -374,14 +375,16 @@ REFUSED_YAML: dict[str, tuple[int | None, str]] = {
     "a:\n  b: !!python/object/apply:os.system [x]": (2, "Tags"),
     "password: !s3cret": (1, "Tags"),
     "a:\n  b: !!set {c}": (2, "Tags"),
-    "a:\n- !vault |\n  $ANSIBLE_VAULT;1.1;AES256": (2, "option passwords"),
-    "$ANSIBLE_VAULT;1.1;AES256\n6162": (None, "option passwords"),
+    "a:\n- !vault |\n  $ANSIBLE_VAULT;1.1;AES256": (2, "plain text"),
+    "$ANSIBLE_VAULT;1.1;AES256\n6162": (None, "Decrypt"),
     "a: &x [*x]": (1, "alias"),
     "password: *s3cret": (1, "anchor"),
     "? [a]\n: b": (1, "key"),
     "a: b\nc: \x07": (2, "U+0007"),
     "a: b\nc: d: e\n": (2, "column 5"),
     "<<: a": (1, "<<"),
+    "!x a: b": (1, "Tags"),
+    "a: &x 1\nb: &x 2": (2, "anchor"),
     "[" * 100_000: (1, "nested"),
     "{a: " * 100_000: (1, "nested"),
     LAUGHS: (1, "aliases"),
@@ -390,6 +393,7 @@ REFUSED_JSON: dict[str, tuple[int | None, str]] = {
     "": (None, "is empty"),
     "[]": (None, "not a mapping"),
     '{"a": 1,\n "a": 2}': (2, "'a' occurs twice"),
+    '{"a": 1,\n "a": 2,\n "b": {"c": 1,\n "c": 2}}': (2, "'a' occurs twice"),
     f'{{"a": {"[" * 30 + "]" * 30}, "a": 2}}': (None, "'a' occurs twice"),
     '{"a": 1,\n}': (2, "not valid JSON"),
     "[" * 100_000: (None, "nested"),
@@ -406,7 +410,7 @@ def loaded(tmp_path: Path, text: str, name: str = "tenant.yml") -> Source:
     """Return the contents of a file with this text."""
     file = tmp_path / name
     file.write_text(text, encoding="utf-8")
-    return load(str(file))
+    return load_source(str(file))
 
 
 @pytest.mark.parametrize("text", READ)
@@ -431,7 +435,7 @@ def test_an_unusable_file_is_refused(
     """The error for an unusable file gives the line, if known, but no possible secret."""
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InvalidDefinition) as caught:
-        load(str(tmp_path / name))
+        load_source(str(tmp_path / name))
     (problem,) = caught.value.details["problems"]
     assert (problem["file"], problem["where"]) == (str(tmp_path / name), "")
     # Newer versions of Python report a trailing comma one line earlier.
@@ -448,7 +452,7 @@ def test_a_missing_file_is_reported(tmp_path: Path) -> None:
         ("a\0b", "not a path"),
     ):
         with pytest.raises(InvalidDefinition, match=reason):
-            load(path)
+            load_source(path)
 
 
 def read_names(*texts: str) -> frozenset[Name]:

@@ -2,26 +2,30 @@
 # Simplified BSD License (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Read definition files in YAML or JSON as plain data with line numbers.
+"""Read YAML and JSON files as plain data, and find the lines of their parts.
 
-YAML scalars other than null and booleans are read as strings, because definitions need no other
-scalar types. Tags for other types, repeated keys and multiple documents are refused.
+YAML scalars are read as strings, except null, booleans and, in plain mode, integers. Tags for other
+types, repeated keys and multiple documents are refused. Plain mode is for the policy of the Slack
+bot, which must be exactly what the file shows: it refuses anchors, aliases and named tags, and does
+not merge mappings.
 """
 
 from __future__ import annotations
 
 import json
 import pathlib
-from functools import lru_cache
+import re
+from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any
 
-from ..errors import shortened
-from .problems import InvalidDefinition, Path, Place, Problem, Source
+from .errors import shortened
 
 _MAX_DEPTH = 20
+_INTEGER = re.compile("-?(0|[1-9][0-9]{0,17})")
 _TAG = "tag:yaml.org,2002:"
 #: The allowed tags, keyed by kind of node; None is for nodes without a tag.
-_TAGS = {
+_TAGS: dict[str, set[str | None]] = {
     "scalar": {
         None,
         "!",
@@ -29,6 +33,12 @@ _TAGS = {
     },
     "sequence": {None, f"{_TAG}seq"},
     "mapping": {None, f"{_TAG}map"},
+}
+#: The tags in plain mode; "!" is for quoted scalars.
+_PLAIN_TAGS: dict[str, set[str | None]] = {
+    "scalar": {None, "!"},
+    "sequence": {None},
+    "mapping": {None},
 }
 #: The words that YAML 1.1 doesn't read as strings.
 _WORDS: dict[str, bool | None] = {
@@ -40,7 +50,7 @@ _WORDS: dict[str, bool | None] = {
 
 
 class Malformed(Exception):
-    """A file or text is not a valid definition.
+    """A file or text can't be read as plain data.
 
     :ivar line: the line of the problem, or None if it is unknown
     """
@@ -58,48 +68,18 @@ class RepeatedKey(Malformed):
 
     def __init__(self, key: str, line: int | None = None, first: int | None = None) -> None:
         super().__init__(
-            f"The key {shortened(key)!r} occurs twice in one mapping. Keep one of them.", line
+            f"The key {shortened(key)!r} occurs twice in one mapping. Keep one of them, or begin a "
+            "new list item with a hyphen.",
+            line,
         )
         self.first = first
 
 
-def load(path: str) -> Source:
-    """Read a definition file as JSON if its name ends in .json, otherwise as YAML.
+def read_text(path: str | pathlib.Path) -> str:
+    """Read a UTF-8 file, with or without a byte order mark.
 
-    :raises InvalidDefinition: if the file can't be read or is not a mapping
-    :raises ImportError: if the file is YAML and PyYAML is not installed
+    :raises Malformed: if the path is not a readable text file, or the file is encrypted
     """
-    try:
-        text = _read(path)
-        data = _parse_json(text) if path.lower().endswith(".json") else parse_yaml(text)
-        _require_mapping(data)
-    except Malformed as error:
-        line = error.line
-        place = Place(Source(path, None, lambda _path: line), ())
-        problem = Problem("unreadable_file", {"text": str(error)}, place)
-        raise InvalidDefinition([problem]) from None
-
-    @lru_cache(maxsize=1)
-    def root() -> Any:
-        try:
-            return _compose(text)
-        # Not all JSON is valid YAML, and reading JSON must not require PyYAML.
-        except (Malformed, ImportError):
-            return None
-
-    return Source(path, data, lambda path: None if root() is None else _line_of(root(), path))
-
-
-def _require_mapping(data: object) -> None:
-    if not isinstance(data, dict):
-        problem = "The file is empty." if data is None else "The file is not a mapping."
-        raise Malformed(
-            f"{problem} Write lists under the keys domains, mailboxes and forwarders, such as "
-            "mailboxes: []."
-        )
-
-
-def _read(path: str) -> str:
     try:
         file = pathlib.Path(path)
         # Reading a FIFO would block until another process writes to it.
@@ -109,7 +89,8 @@ def _read(path: str) -> str:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is not a path"
         raise Malformed(
-            f"The file can't be read: {reason}. Check the path on the host that runs the module."
+            f"The file can't be read: {reason}. Check the path and the file's permissions on the "
+            "host that reads it."
         ) from None
     try:
         text = content.decode("utf-8-sig")
@@ -118,13 +99,18 @@ def _read(path: str) -> str:
         raise Malformed("The file is not in UTF-8. Save it in that encoding.", line) from None
     if text.startswith("$ANSIBLE_VAULT"):
         raise Malformed(
-            "The file is encrypted with ansible-vault. Decrypt it: a definition contains no "
-            "secrets. Encrypt only passwords, and set them with the option passwords."
+            "The file is encrypted with ansible-vault. Decrypt it, and keep passwords in another, "
+            "encrypted file."
         )
     return text
 
 
-def _parse_json(text: str) -> Any:
+def parse_json(text: str) -> Any:
+    """Parse a JSON document. Return None if the text is empty.
+
+    :raises Malformed: if the text is not valid JSON
+    """
+
     def without_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         data: dict[str, Any] = {}
         for key, value in pairs:
@@ -138,12 +124,12 @@ def _parse_json(text: str) -> Any:
     try:
         # Python refuses to parse very long integers, but not floats.
         return json.loads(text, parse_int=float, object_pairs_hook=without_repeated_keys)
-    except RepeatedKey as error:
+    except RepeatedKey:
         # The JSON decoder doesn't report the line, but the YAML parser does.
         try:
             parse_yaml(text)
         except RepeatedKey as same:
-            error.line = same.line
+            raise same from None
         except (Malformed, ImportError):
             pass
         raise
@@ -158,33 +144,54 @@ def _parse_json(text: str) -> Any:
 
 
 def _too_deep(line: int | None = None) -> Malformed:
-    return Malformed(
-        "The file is nested too deeply for a definition. Check its brackets and indentation.", line
-    )
+    return Malformed("The file is nested too deeply. Check its brackets and indentation.", line)
 
 
-def parse_yaml(text: str) -> Any:
+def parse_yaml(text: str, *, plain: bool = False) -> Any:
     """Parse a YAML document. Return None if the text contains no document.
 
-    :raises Malformed: if the text is not valid YAML or uses a feature that definitions don't allow
+    :param plain: whether to use plain mode
+    :raises Malformed: if the text is not valid YAML or uses a feature that is not allowed
     :raises ImportError: if PyYAML is not installed
     """
-    root = _compose(text)
-    return None if root is None else _Converter(100_000 + 10 * len(text)).convert(root, 0)
+    root = _compose(text, plain=plain)
+    return None if root is None else _Converter(len(text), plain=plain).convert(root, 0)
+
+
+def line_finder(text: str) -> Callable[[Iterable[str | int]], int | None]:
+    """Return a function from a path in a document to its line.
+
+    For a path that does not exist, the function returns the line of the nearest part that contains
+    it. It returns None if the text is not valid YAML.
+    """
+
+    @cache
+    def root() -> Any:
+        try:
+            return _compose(text)
+        # Not all JSON is valid YAML, and reading JSON must not require PyYAML.
+        except (Malformed, ImportError):
+            return None
+
+    return lambda path: None if root() is None else _line_of(root(), path)
 
 
 class _Converter:
     """A converter from YAML nodes to plain data, several times faster than PyYAML's own."""
 
-    def __init__(self, max_nodes: int) -> None:
+    def __init__(self, length: int, *, plain: bool) -> None:
         # Nested aliases can expand a small file to a huge size.
-        self._left = max_nodes
+        self._left = 100_000 + 10 * length
+        self._plain = plain
+        self._tags = _PLAIN_TAGS if plain else _TAGS
 
     def convert(self, node: Any, depth: int) -> Any:
         kind, value = node.id, node.value
-        if node.tag not in _TAGS[kind]:
+        if node.tag not in self._tags[kind]:
             raise _refused_tag(node)
         if kind == "scalar":
+            if self._plain and node.tag is None and _INTEGER.fullmatch(value):
+                return int(value)
             return _WORDS.get(value, value) if node.tag is None else value
         self._left -= len(value)
         if self._left < 0 or depth > _MAX_DEPTH:
@@ -196,15 +203,19 @@ class _Converter:
         if kind == "sequence":
             return [self.convert(each, depth + 1) for each in value]
         data: dict[str, Any] = {}
+        merges = False
         for key_node, value_node in value:
             key = key_node.value
             if key_node.id != "scalar":
                 raise Malformed("A key must be a string, not a list or a mapping.", _line(key_node))
+            if key_node.tag not in self._tags["scalar"]:
+                raise _refused_tag(key_node)
             if key in data:
                 first = next(_line(each) for each, _value in value if each.value == key)
                 raise RepeatedKey(key, _line(key_node), first)
             data[key] = self.convert(value_node, depth + 1)
-        return data if "<<" not in data else _merged(data, node)
+            merges = merges or (key == "<<" and key_node.tag is None and not self._plain)
+        return _merged(data, node) if merges else data
 
 
 def _merged(data: dict[str, Any], node: Any) -> dict[str, Any]:
@@ -217,7 +228,7 @@ def _merged(data: dict[str, Any], node: Any) -> dict[str, Any]:
     return data
 
 
-@lru_cache(maxsize=1)
+@cache
 def _loader() -> Any:
     """Return a PyYAML loader that sets the tag to None for nodes without an explicit tag."""
     import yaml  # noqa: PLC0415
@@ -243,25 +254,35 @@ def _loader() -> Any:
     return Loader
 
 
-def _compose(text: str) -> Any:
+def _compose(text: str, *, plain: bool = False) -> Any:
     """Return the root node of a text, or None if it is empty.
 
-    :raises Malformed: if the text is not a single YAML document
+    :raises Malformed: if the text is not a single YAML document, or has anchors in plain mode
     """
     loader = _loader()
-    from yaml import YAMLError  # noqa: PLC0415
+    from yaml import AliasEvent, YAMLError, parse  # noqa: PLC0415
     from yaml.composer import ComposerError  # noqa: PLC0415
 
     try:
+        for event in parse(text, Loader=loader) if plain else ():
+            if isinstance(event, AliasEvent) or getattr(event, "anchor", None):
+                raise Malformed(
+                    "Anchors (&) and aliases (*) are not allowed. Repeat the value, or put the "
+                    "text in quotes.",
+                    _line(event),
+                )
         return loader(text).get_single_node()
     except ComposerError as error:
-        problem = (
-            "A second document begins here. Put each definition in a separate file."
-            if error.context_mark is not None
-            # The name is not shown, because it may be part of a password.
-            else "This alias, which begins with *, has no anchor. Check its name, or put the text "
-            "in quotes."
-        )
+        # The names of anchors are not shown, because they may be parts of passwords.
+        if "single document" in (error.context or ""):
+            problem = "A second document begins here. The file must contain only one."
+        elif error.context_mark is not None:
+            problem = "This anchor, which begins with &, occurs twice. Rename one of them."
+        else:
+            problem = (
+                "This alias, which begins with *, has no anchor. Check its name, or put the text "
+                "in quotes."
+            )
         mark = error.problem_mark
         raise Malformed(problem, None if mark is None else mark.line + 1) from None
     except YAMLError as error:
@@ -276,14 +297,16 @@ def _compose(text: str) -> Any:
         if "nesting depth" in reason:
             # Newer versions of libyaml have their own limit.
             raise _too_deep(mark.line + 1) from None
+        has_tab = any("\t" in line for line in text.split("\n")[mark.line : mark.line + 1])
+        remedy = "Correct it there or just before, and put text with special characters in quotes."
+        remedy = "Use spaces, not tabs." if has_tab else remedy
         raise Malformed(
-            f"This is not valid YAML at column {mark.column + 1}: {reason}. Correct it there or "
-            "just before.",
+            f"This is not valid YAML at column {mark.column + 1}: {reason}. {remedy}",
             mark.line + 1,
         ) from None
 
 
-def _line_of(node: Any, path: Path) -> int:
+def _line_of(node: Any, path: Iterable[str | int]) -> int:
     """Return the line of the node at a path, or of its nearest existing ancestor."""
     line = _line(node)
     for part in path:
@@ -307,13 +330,12 @@ def _line(node: Any) -> int:
 def _refused_tag(node: Any) -> Malformed:
     if node.tag == "!vault":
         return Malformed(
-            "This value is encrypted with ansible-vault. A definition contains no secrets: encrypt "
-            "only passwords, and set them with the option passwords.",
+            "This value is encrypted with ansible-vault. Write it as plain text, and keep "
+            "passwords in another, encrypted file.",
             _line(node),
         )
     # The tag is not shown, because it may be part of a password.
     return Malformed(
-        "Tags, which begin with !, are not allowed in a definition. Remove the tag, or put the "
-        "text in quotes.",
+        "Tags, which begin with !, are not allowed. Remove the tag, or put the text in quotes.",
         _line(node),
     )
