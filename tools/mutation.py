@@ -45,7 +45,7 @@ class Group:
 GROUPS = {
     "collection": Group(
         sources={
-            "planning": (f"{CORE}/tenant/*.py",),
+            "planning": (f"{CORE}/tenant/*.py", f"{CORE}/yaml_reader.py"),
             "DNS comparison": (f"{CORE}/dns/*.py",),
         },
         tests=(f"tests/unit/{CORE}",),
@@ -55,10 +55,11 @@ GROUPS = {
             "policy": ("bot/postroom_bot/policy/*.py",),
             "rechecks": tuple(
                 f"bot/postroom_bot/workflow/{name}.py"
-                for name in ("evaluate", "execute", "leased_request", "recheck", "tally")
+                for name in ("evaluate", "execute", "leased_request", "policy_decisions", "tally")
             ),
             "store": tuple(
-                f"bot/postroom_bot/store/{name}.py" for name in ("audit", "requests", "votes")
+                f"bot/postroom_bot/store/{name}.py"
+                for name in ("audit", "mailbox_locks", "requests", "votes")
             ),
         },
         tests=("tests/bot/policy", "tests/bot/store", "tests/bot/workflow"),

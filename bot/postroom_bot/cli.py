@@ -243,6 +243,8 @@ def _explain(
     facts = facts_of(rules, person, change, map(domain, domains))
     for line in explain(rules, person, change, facts, plain_reason_text):
         click.echo(line)
+    if person.mailbox is None:
+        click.echo("Not known: the requester's own mailbox. Give it with --mailbox.")
     unknown = [n for n, g in rules.groups.items() if g.usergroups and n not in person.groups]
     if unknown:
         named = ", ".join(unknown)

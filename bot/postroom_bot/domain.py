@@ -317,11 +317,11 @@ class Request:
     :param origin: ``slack``, or ``expiry`` if the bot requests the removal after the last day
     :param requester_mailbox: the requester's own mailbox when the request was evaluated
     :param digest: the digest of the change, the requester and the policy, to detect edited rows
-    :param decide_by: when the request expires if it is still pending
+    :param decide_by: when the request expires if it is still pending, or if it is new and delayed
     :param execute_by: when the request expires if it is approved but not executed
     :param removal_at: when the alias or the destinations are removed
     :param card_state: the state that the card shows; if outdated, the card must be updated
-    :param attempts: how many times the execution was started
+    :param attempts: how many times the execution was attempted
     :param failures: the number of consecutive failed steps, for the back-off
     :param blocked: what currently delays the request
     :param result: the outcome; for a password that its owner has yet to create, the reason why the
@@ -369,8 +369,16 @@ class Request:
 
     @property
     def is_cancellable(self) -> bool:
-        """Whether the request can still be cancelled."""
+        """Whether an operator can still cancel the request."""
         return State.CANCELLED in FOLLOWING.get(self.state, ()) and not self.may_have_changed
+
+    @property
+    def is_cancellable_by_requester(self) -> bool:
+        """Whether the requester can still cancel the request.
+
+        Without the removal after its last day, an alias would become permanent without approval.
+        """
+        return self.is_cancellable and self.origin != END_OF_CHANGE
 
     @property
     def may_have_changed(self) -> bool:

@@ -18,7 +18,7 @@ HIDDEN = "[hidden]"
 
 _SECRET = re.compile(
     r"""
-      xox[a-z]-[\w.-]{6,}                   # Slack tokens, but not a prefix on its own
+      xox[a-z]-[\w.-]{5,}\w                 # Slack tokens, but not a prefix on its own
     | xapp-[\w-]{6,}
     | (?<=bearer\s)[^\s"',]+                # the value of an Authorization header
     | (?<=basic\s)[a-z0-9+/=]{8,}

@@ -4,8 +4,7 @@
 
 The holder of a lease processes the request outside transactions and writes with `save` and
 `transition`. Both functions check the state and the lease first, so a holder that has lost its
-lease can no longer write. During the execution, the holder of the lease also holds a lock on the
-mailbox or forwarder.
+lease can no longer write.
 """
 
 from __future__ import annotations
@@ -22,15 +21,16 @@ from sqlalchemy import (
     Select,
     and_,
     case,
-    delete,
     func,
     or_,
     select,
+    tuple_,
     update,
 )
 from sqlalchemy.sql.dml import ReturningUpdate
 
 from postroom_bot.domain import (
+    END_OF_CHANGE,
     FOLLOWING,
     ID_ALPHABET,
     ID_LENGTH,
@@ -41,7 +41,7 @@ from postroom_bot.domain import (
     State,
 )
 from postroom_bot.errors import LeaseLost
-from postroom_bot.store.tables import from_row, insert_new, mailbox_lock, to_columns
+from postroom_bot.store.tables import from_row, insert_new, to_columns
 from postroom_bot.store.tables import request as table
 
 TRIES_PER_LENGTH = 8
@@ -117,7 +117,7 @@ def transition(
 
 
 def save(connection: Connection, request: Request, **changes: Any) -> Request:
-    """Change fields of a request other than the state, and return the changed request.
+    """Change fields of a request, and return the changed request.
 
     The returned request keeps its earlier `due_marks`, so that `release` detects whether `mark_due`
     was called in the meantime.
@@ -155,30 +155,6 @@ def mark_due(connection: Connection, request_id: str, *, at: datetime) -> bool:
     )
 
 
-def lock_mailbox(
-    connection: Connection, mailbox: str, *, holder: str, now: datetime, until: datetime
-) -> bool:
-    """Lock a mailbox unless another holder has a valid lock. Return whether this succeeded."""
-    values = {"mailbox": mailbox, "holder": holder, "until": until}
-    if insert_new(connection, mailbox_lock, values):
-        return True
-    free = or_(mailbox_lock.c.until <= now, mailbox_lock.c.holder == holder)
-    taken = update(mailbox_lock).where(mailbox_lock.c.mailbox == mailbox, free).values(values)
-    return connection.execute(taken).rowcount == 1
-
-
-def renew_lock(connection: Connection, mailbox: str, *, holder: str, until: datetime) -> bool:
-    """Extend a mailbox's lock, or return False if the lock was lost."""
-    mine = (mailbox_lock.c.mailbox == mailbox, mailbox_lock.c.holder == holder)
-    return connection.execute(update(mailbox_lock).where(*mine).values(until=until)).rowcount == 1
-
-
-def unlock_mailbox(connection: Connection, mailbox: str, *, holder: str) -> None:
-    """Release a mailbox's lock, if it is still held."""
-    mine = (mailbox_lock.c.mailbox == mailbox, mailbox_lock.c.holder == holder)
-    connection.execute(delete(mailbox_lock).where(*mine))
-
-
 def open_by(connection: Connection, requester: str | None = None) -> list[Request]:
     """Return the open requests of one requester or of all requesters, oldest first."""
     found = select(table).where(table.c.state.in_(OPEN))
@@ -202,18 +178,19 @@ def pending(connection: Connection) -> list[Request]:
 def count_earlier(
     connection: Connection, requester: str, *, since: datetime, before: tuple[datetime, str]
 ) -> tuple[int, int]:
-    """Return how many earlier requests of a requester are open, and how many are recent.
+    """Return how many earlier requests of a person are open, and how many are recent.
+
+    Removals that the bot requests after the last day do not count.
 
     :param since: requests created at or after this time are recent
-    :param before: the creation time and the id of the request to compare with. A request
-        created at exactly this time counts as open only if its id is lower, and never as recent.
+    :param before: the creation time and the id of the request to compare with. Of requests created
+        at the same time, the one with the lower id counts as earlier.
     """
-    at, request_id = before
-    created_before = table.c.created_at < at
-    same_time_lower_id = and_(table.c.created_at == at, table.c.id < request_id)
-    is_open = func.count().filter(table.c.state.in_(OPEN), or_(created_before, same_time_lower_id))
-    is_recent = func.count().filter(table.c.created_at >= since, created_before)
-    counts = select(is_open, is_recent).where(table.c.requester == requester)
+    is_open = func.count().filter(table.c.state.in_(OPEN))
+    is_recent = func.count().filter(table.c.created_at >= since)
+    earlier = tuple_(table.c.created_at, table.c.id) < before
+    own = (table.c.requester == requester, table.c.origin != END_OF_CHANGE)
+    counts = select(is_open, is_recent).where(*own, earlier)
     open_requests, recent = connection.execute(counts).one()
     return open_requests, recent
 

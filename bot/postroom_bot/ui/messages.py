@@ -158,7 +158,7 @@ def summary(request: Request, votes: Sequence[Vote] = ()) -> str:
     status += f" {reason_text(request.blocked)} I'll try again."
     if request.state is State.NEW and request.decide_by:
         status += f" If that doesn't help, I'll give up {time_text(request.decide_by)}."
-    elif request.state in (State.APPROVED, State.EXECUTING):
+    elif request.state in (State.APPROVED, State.EXECUTING) and request.origin != END_OF_CHANGE:
         status += " If that doesn't help, I'll give up after about an hour."
     return status
 

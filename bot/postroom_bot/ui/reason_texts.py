@@ -162,6 +162,8 @@ TEXTS: Mapping[str, str] = MappingProxyType(
         "request.not_evaluated": "The request could not be evaluated in time. Make a new request.",
         "request.gave_up": "The change could not be made, even after many attempts. Try again "
         "later.",
+        "request.gave_up_unsure": "The change could not be completed, even after many attempts. "
+        "Part of it may have been made. Try again later.",
         "request.no_card": "The request can't be posted to the channel where it would be approved. "
         "Tell the operators of this bot.",
         # Votes.

@@ -336,7 +336,7 @@ def home_tab(
     blocks = [title, *sections(lines), form_buttons(), header("My open requests")]
     for request in requests[:_MAX_REQUESTS]:
         blocks.append(section(messages.summary(request)))
-        if request.is_cancellable:
+        if request.is_cancellable_by_requester:
             buttons = [messages.cancel_button(request)]
             blocks.append({"type": "actions", "elements": buttons})
     blocks += _remainder(requests, "You have no open requests.")

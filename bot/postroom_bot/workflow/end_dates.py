@@ -10,22 +10,21 @@ from __future__ import annotations
 from datetime import date, datetime
 
 from postroom_bot.domain import END_OF_CHANGE, Action, Change, Request, State
-from postroom_bot.store import audit, ledger, requests, slack_deliveries
+from postroom_bot.store import audit, idempotency_keys, ledger, requests
 from postroom_bot.workflow.dependencies import Dependencies
 from postroom_bot.workflow.leased_request import LeasedRequest
 from postroom_common.database import Connection
 
 
-def current_end(deps: Dependencies, change: Change) -> date | None:
-    """Return the last day of an existing alias or forwarder, or None if it has none."""
+def current_ends(deps: Dependencies, change: Change) -> set[date | None]:
+    """Return the last days of an existing alias or of existing destinations; None for permanent."""
     if change.action is Action.FORWARD_ADD:
         added = deps.database.read(lambda c: requests.latest_by_destination(c, change.target))
-        ends = [added[one].change.last_day if one in added else None for one in change.destinations]
-        return None if None in ends else max(end for end in ends if end is not None)
+        return {added[one].change.last_day if one in added else None for one in change.destinations}
     for one in ledger.in_force(deps.database.read(ledger.entries)):
         if one.change.action is change.action and one.change.target == change.target:
-            return one.change.last_day
-    return None
+            return {one.change.last_day}
+    return {None}
 
 
 def notice_due_at(deps: Dependencies, request: Request) -> datetime | None:
@@ -59,7 +58,7 @@ def remove_ended(leased: LeasedRequest) -> None:
 
     def work(c: Connection) -> None:
         change = removal_change(c, request)
-        if change is None or not slack_deliveries.record_if_new(
+        if change is None or not idempotency_keys.record_if_new(
             c, f"{END_OF_CHANGE}:{request.id}", at=at
         ):
             return

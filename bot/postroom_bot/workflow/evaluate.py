@@ -8,25 +8,14 @@ already in use.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import datetime, timedelta
-from typing import Any
-
-from postroom_bot.domain import Action, Change, Decision, Person, Reason, Request, State, Verdict
+from postroom_bot.domain import Action, Change, Decision, Person, Reason, State, Verdict
 from postroom_bot.errors import Rejected
-from postroom_bot.policy.engine import (
-    Facts,
-    affected_mailbox,
-    decide,
-    is_approver,
-    with_own_mailbox,
-)
-from postroom_bot.store import requests, tombstones
+from postroom_bot.policy.engine import is_approver, with_own_mailbox
+from postroom_bot.store import requests
 from postroom_bot.workflow.dependencies import Dependencies
-from postroom_bot.workflow.end_dates import current_end
+from postroom_bot.workflow.end_dates import current_ends
 from postroom_bot.workflow.leased_request import LeasedRequest
-
-DAY = timedelta(days=1)
+from postroom_bot.workflow.policy_decisions import current_decision, decision_fields, owner_user_of
 
 
 def evaluate(leased: LeasedRequest) -> None:
@@ -41,9 +30,7 @@ def evaluate(leased: LeasedRequest) -> None:
         return
     person = deps.people.person(request.requester, fresh=True)
     change = with_own_mailbox(request.change, person)
-    decision = current_decision(
-        deps, person, change, limits_before=(request.created_at, request.id)
-    )
+    decision = current_decision(deps, person, change, earlier_than=(request.created_at, request.id))
     leased.renew()
     changes = decision_fields(request, change, person, decision)
     if why := _why_refused(leased, person, change, decision):
@@ -61,73 +48,8 @@ def evaluate(leased: LeasedRequest) -> None:
     if decision.verdict is Verdict.ALLOW:
         leased.transition(State.APPROVED, data=data, execute_by=deadline, **changes)
         return
-    if times.remind_after < times.expire_after:
-        changes["remind_at"] = leased.now + times.remind_after
+    changes["remind_at"] = leased.now + times.remind_after
     leased.transition(State.PENDING, data=data, decide_by=deadline, **changes)
-
-
-def current_decision(
-    deps: Dependencies,
-    person: Person,
-    change: Change,
-    *,
-    limits_before: tuple[datetime, str] | None = None,
-) -> Decision:
-    """Return the current policy's decision on a change.
-
-    :param change: the change, including its mailbox
-    :param limits_before: for a new request, its creation time and its id ("" before it is saved);
-        the policy's limits then count only earlier requests. None to apply no limits.
-    :raises Unavailable: if the mail service does not respond
-    :raises SlackUnavailable: if Slack does not respond
-    """
-    alias_count = None
-    if change.action.is_alias and change.mailbox is not None:
-        found = deps.mail.aliases(change.mailbox)
-        # An earlier attempt may have added the requested alias.
-        alias_count = None if found is None else len(set(found) - {change.target})
-    open_requests, requests_today = 0, 0
-    if limits_before is not None:
-        open_requests, requests_today = deps.database.read(
-            lambda c: requests.count_earlier(
-                c, person.user, since=limits_before[0] - DAY, before=limits_before
-            )
-        )
-    facts = Facts(
-        own_domains=deps.mail.domains(),
-        open_requests=open_requests,
-        requests_today=requests_today,
-        alias_count=alias_count,
-        tombstone_owner=deps.database.read(
-            lambda c: tombstones.owner_of(c, change.target, now=deps.clock())
-        ),
-        mailbox_owner_user=owner_user_of(deps, person, change),
-    )
-    return decide(deps.policy(), person, change, facts)
-
-
-def decision_fields(
-    request: Request, change: Change, person: Person, decision: Decision
-) -> dict[str, Any]:
-    """Return the fields of a request that a decision sets."""
-    changes: dict[str, Any] = {
-        "change": change,
-        "requester_mailbox": person.mailbox,
-        "rule": decision.rule,
-        "quorum": decision.quorum,
-        "warnings": decision.warnings,
-        "policy_digest": decision.policy_digest,
-    }
-    return {**changes, "digest": replace(request, **changes).computed_digest()}
-
-
-def owner_user_of(deps: Dependencies, person: Person, change: Change) -> str | None:
-    """Return the id of the Slack user who owns the affected mailbox, or None if unknown."""
-    mailbox = affected_mailbox(person, change)
-    if mailbox is None or mailbox == person.mailbox:
-        return person.user if mailbox else None
-    owner = deps.people.owner_of(mailbox)
-    return owner.user if owner else None
 
 
 def _why_refused(
@@ -162,17 +84,16 @@ def _why_not_executable(deps: Dependencies, person: Person, change: Change) -> R
             return None
     except Rejected as rejection:
         return rejection.reason
-    if change.action.adds:
-        end = current_end(deps, change)
-        if change.last_day != end:
-            # A different end date changes only the ledger. An alias without an end date can't get
-            # one, because that would be a removal, which is subject to other rules of the policy.
-            return None if end else Reason("end.none", {"address": change.target})
     # Only approvers may learn from the answer where another person's address delivers.
     named = {change.mailbox} if change.action.is_alias else set(change.destinations)
-    if named <= {person.mailbox} or is_approver(deps.policy(), person):
-        return _nothing_to_do(change)
-    return None
+    may_know = named <= {person.mailbox} or is_approver(deps.policy(), person)
+    if change.action.adds and (ends := current_ends(deps, change)) != {change.last_day}:
+        # A different end date changes only the ledger. An alias without an end date can't get one,
+        # because that would be a removal, which is subject to other rules of the policy.
+        if change.last_day is None or None not in ends:
+            return None
+        return Reason("end.none" if may_know else "address.taken", {"address": change.target})
+    return _nothing_to_do(change) if may_know else None
 
 
 def _nothing_to_do(change: Change) -> Reason:

@@ -12,15 +12,15 @@ import random
 from datetime import datetime, timedelta
 
 from postroom_bot.backends.executor import Outcome
-from postroom_bot.domain import Reason, State
+from postroom_bot.domain import END_OF_CHANGE, Reason, State
 from postroom_bot.errors import Rejected, Unavailable
 from postroom_bot.store import audit, ledger, tombstones
 from postroom_bot.workflow.leased_request import LeasedRequest
-from postroom_bot.workflow.recheck import recheck
+from postroom_bot.workflow.policy_decisions import recheck
 from postroom_common.database import Connection
 
 #: The maximum number of attempts. With the increasing delays between them, they take about an hour.
-MAX_ATTEMPTS = 12
+MAX_ATTEMPTS = 13
 #: The first and the longest delay before a retry, in seconds.
 FIRST_DELAY = 2.0
 MAX_DELAY = 900.0
@@ -39,8 +39,7 @@ def execute(leased: LeasedRequest) -> datetime | None:
     if overdue and not request.may_have_changed:
         leased.transition(State.EXPIRED)
         return None
-    if request.attempts >= MAX_ATTEMPTS:
-        leased.transition(State.FAILED, result=Reason("request.gave_up"))
+    if _gave_up(leased, request.attempts):
         return None
     if not leased.lock():
         return leased.now + BUSY_DELAY
@@ -72,9 +71,20 @@ def execute(leased: LeasedRequest) -> datetime | None:
     return None
 
 
+def _gave_up(leased: LeasedRequest, attempts: int) -> bool:
+    """Fail the request after the maximum number of attempts. Return whether it failed."""
+    request = leased.request
+    # A removal after the last day is retried until it succeeds, because nobody would request it
+    # again.
+    if attempts < MAX_ATTEMPTS or request.origin == END_OF_CHANGE:
+        return False
+    why = Reason("request.gave_up_unsure" if request.may_have_changed else "request.gave_up")
+    leased.transition(State.FAILED, result=why)
+    return True
+
+
 def _postpone(leased: LeasedRequest, attempt: int, later: Unavailable) -> datetime | None:
-    if attempt >= MAX_ATTEMPTS:
-        leased.transition(State.FAILED, result=Reason("request.gave_up"))
+    if _gave_up(leased, attempt):
         return None
     delay = retry_delay(attempt, later.retry_after)
     data = {"attempt": attempt, "why": later.reason.as_dict(), "again_in": round(delay)}

@@ -18,7 +18,7 @@ from typing import Any
 from postroom_bot.backends.executor import FREEING
 from postroom_bot.domain import Request, State, Vote, VoteState
 from postroom_bot.errors import LeaseLost, SlackRejected
-from postroom_bot.store import audit, requests, tombstones, votes
+from postroom_bot.store import audit, mailbox_locks, requests, tombstones, votes
 from postroom_bot.workflow.dependencies import Dependencies
 from postroom_common.database import Connection
 
@@ -57,13 +57,13 @@ class LeasedRequest:
     def renew(self) -> None:
         """Renew the lease and the mailbox's lock.
 
-        :raises LeaseLost: if another worker has leased the request
+        :raises LeaseLost: if the lease or the lock was lost
         """
         until, locked, holder = self.now + self.deps.lease, self._locked, self._holder
 
         def work(c: Connection) -> bool:
             return requests.renew(c, self.request, until=until) and (
-                locked is None or requests.renew_lock(c, locked, holder=holder, until=until)
+                locked is None or mailbox_locks.renew(c, locked, holder=holder, until=until)
             )
 
         if not self.deps.database.write(work):
@@ -99,10 +99,10 @@ class LeasedRequest:
         def work(c: Connection) -> Request:
             moved = requests.transition(c, self.request, to, at=self.now, **changes)
             if to is not State.EXECUTING and self._locked is not None:
-                requests.unlock_mailbox(c, self._locked, holder=self._holder)
+                mailbox_locks.unlock(c, self._locked, holder=self._holder)
             if also_write is not None:
                 also_write(c)
-            # Write the audit row last, because from then on, other writers of the audit must wait.
+            # Write to the audit last, because from then on, its other writers must wait.
             result = {"result": moved.result.as_dict()} if moved.result else {}
             self.audit(c, f"request.{to}", actor, {**result, **(data or {})})
             return moved
@@ -120,7 +120,7 @@ class LeasedRequest:
         now, name, holder = self.now, self.lock_name, self._holder
         until = now + self.deps.lease
         taken = self.deps.database.write(
-            lambda c: requests.lock_mailbox(c, name, holder=holder, now=now, until=until)
+            lambda c: mailbox_locks.lock(c, name, holder=holder, now=now, until=until)
         )
         self._locked = name if taken else None
         return taken
@@ -142,12 +142,12 @@ class LeasedRequest:
             tombstones.add(c, address, self.lock_name, at=at, until=until)
 
     def report_rejected(self, where: str, rejection: SlackRejected, remedy: str = "") -> None:
-        """Log and count a message that Slack rejected. The message is not sent again.
+        """Log and count a call that Slack rejected.
 
         :param remedy: a sentence with the remedy for the operator
         """
         self.deps.metrics.errors_total.labels(where).inc()
-        text = f"Slack rejected the message ({where}): {rejection.code}. {remedy}".rstrip()
+        text = f"Slack rejected a call ({where}): {rejection.code}. {remedy}".rstrip()
         _log.error("%s: %s", self.request.id, text)
 
     def release(self, due_at: datetime | None) -> None:
@@ -155,7 +155,7 @@ class LeasedRequest:
 
         def work(c: Connection) -> None:
             if self._locked is not None:
-                requests.unlock_mailbox(c, self._locked, holder=self._holder)
+                mailbox_locks.unlock(c, self._locked, holder=self._holder)
             requests.release(c, self.request, due_at=due_at)
 
         self.deps.database.write(work)

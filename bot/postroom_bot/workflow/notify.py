@@ -27,7 +27,7 @@ GIVE_UP = timedelta(days=3)
 
 
 def notify(leased: LeasedRequest) -> None:
-    """Update the card, and send all messages that are due.
+    """Update the card, and send all messages that are due. Refuse votes that are too late.
 
     :raises SlackUnavailable: if Slack does not respond; messages that were sent are recorded
     """

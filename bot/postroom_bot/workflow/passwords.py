@@ -38,11 +38,10 @@ from postroom_bot.errors import (
     UserError,
 )
 from postroom_bot.policy.engine import with_own_mailbox
-from postroom_bot.store import audit, requests, sent_notifications, slack_deliveries
+from postroom_bot.store import audit, idempotency_keys, requests, sent_notifications
 from postroom_bot.workflow.dependencies import Dependencies
-from postroom_bot.workflow.evaluate import current_decision, decision_fields
 from postroom_bot.workflow.leased_request import LeasedRequest, lease_request, new_lease_holder
-from postroom_bot.workflow.recheck import recheck
+from postroom_bot.workflow.policy_decisions import current_decision, decision_fields, recheck
 from postroom_common.database import Connection
 
 #: Letters and digits that can't be confused with each other.
@@ -153,7 +152,7 @@ def _require_allowed(deps: Dependencies, person: Person, change: Change) -> Deci
     :raises Forbidden: if the policy denies the password
     :raises NeedsApproval: if the password requires an approved request
     """
-    decision = current_decision(deps, person, change, limits_before=(deps.clock(), ""))
+    decision = current_decision(deps, person, change, earlier_than=(deps.clock(), ""))
     if decision.verdict is Verdict.DENY:
         raise Forbidden(decision.reason)
     if decision.verdict is Verdict.NEEDS_APPROVAL or change.target != person.mailbox:
@@ -183,7 +182,7 @@ def _begin_own(deps: Dependencies, key: str, person: Person) -> LeasedRequest:
 
     def work(c: Connection) -> Request | None:
         at = deps.clock()
-        if not slack_deliveries.record_if_new(c, key, at=at):
+        if not idempotency_keys.record_if_new(c, key, at=at):
             return None
         new = requests.add(
             c,
@@ -212,7 +211,7 @@ def _begin_own(deps: Dependencies, key: str, person: Person) -> LeasedRequest:
 
 
 def _begin_approved(deps: Dependencies, key: str, person: Person, request_id: str) -> LeasedRequest:
-    if not deps.database.write(lambda c: slack_deliveries.record_if_new(c, key, at=deps.clock())):
+    if not deps.database.write(lambda c: idempotency_keys.record_if_new(c, key, at=deps.clock())):
         raise RepeatedDelivery("password.in_progress")
     _require_approved(deps, deps.database.read(lambda c: requests.get(c, request_id)), person)
     for _ in range(LEASE_ATTEMPTS):

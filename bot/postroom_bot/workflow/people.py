@@ -17,7 +17,7 @@ from postroom_bot.domain import Person, Reason, Workspace
 from postroom_bot.errors import Forbidden, SlackRejected
 from postroom_bot.policy.identity import email_of, obstacle_of, own_mailbox
 from postroom_bot.policy.model import EVERYONE, Policy
-from postroom_bot.store import profile_emails
+from postroom_bot.store import profile_email_changes
 from postroom_common.database import Database
 
 #: How long Slack's responses are cached. Decisions bypass the cache.
@@ -79,11 +79,11 @@ class People:
             return Person(user, obstacle=obstacle)
         now, email, changed_at = self._clock(), email_of(profile), None
         if email and policy.identity.slack_email is not None:
-            known = self._database.read(lambda c: profile_emails.latest(c, user))
+            known = self._database.read(lambda c: profile_email_changes.latest(c, user))
             if known is not None and known.email == email:
                 changed_at = known.changed_at
             else:
-                record = partial(profile_emails.record, user=user, email=email, at=now)
+                record = partial(profile_email_changes.record, user=user, email=email, at=now)
                 changed_at = self._database.write(record)
         mailbox, mailbox_obstacle = own_mailbox(policy, profile, changed_at, now)
         found = self._groups(policy, user, fresh=fresh)

@@ -9,7 +9,6 @@ the payload; the worker checks the accounts with Slack later.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -27,7 +26,7 @@ from postroom_bot.domain import (
     Workspace,
 )
 from postroom_bot.errors import LeaseLost, UserError
-from postroom_bot.store import audit, requests, slack_deliveries, votes
+from postroom_bot.store import audit, idempotency_keys, requests, votes
 from postroom_bot.ui.markup import one_line
 from postroom_bot.workflow.dependencies import Dependencies
 from postroom_bot.workflow.end_dates import removal_change
@@ -59,7 +58,7 @@ def submit(deps: Dependencies, interaction: Interaction, change: Change) -> Requ
 
     def work(c: Connection) -> Request | Reason:
         at, last_day = deps.clock(), change.last_day
-        is_repeat = not slack_deliveries.record_if_new(c, interaction.key, at=at)
+        is_repeat = not idempotency_keys.record_if_new(c, interaction.key, at=at)
         if is_repeat and (earlier := _earlier(c, change, user)):
             return earlier
         if last_day is not None and last_day < at.astimezone(deps.zone).date():
@@ -92,7 +91,7 @@ def vote(
     def work(c: Connection) -> Reason:
         at, request = deps.clock(), requests.get(c, request_id)
         why = _why_no_vote(deps.workspace, request, interaction)
-        if not slack_deliveries.record_if_new(c, interaction.key, at=at):
+        if not idempotency_keys.record_if_new(c, interaction.key, at=at):
             # Give the same answer to a second delivery.
             if any(one.voter == user for one in votes.on_request(c, request_id)):
                 return Reason("vote.received")
@@ -158,28 +157,32 @@ def cancel_as_operator(
     database: Database, clock: Callable[[], datetime], request_id: str, operator: str
 ) -> Reason:
     """Cancel any request, unless it is too late, and return the reply."""
-    key = f"{operator}:{secrets.token_hex(8)}"
-    return _cancel(database, clock, key, request_id, operator, is_operator=True)
+    return _cancel(database, clock, None, request_id, operator)
 
 
 def _cancel(
     database: Database,
     clock: Callable[[], datetime],
-    key: str,
+    key: str | None,
     request_id: str,
     actor: str,
-    *,
-    is_operator: bool = False,
 ) -> Reason:
+    """Cancel a request.
+
+    :param key: the requester's idempotency key; None for an operator
+    """
+    is_operator = key is None
+
     def work(c: Connection) -> Reason:
         at, request = clock(), requests.get(c, request_id)
         if request is None or (request.requester != actor and not is_operator):
             return Reason("request.unknown", {"request": request_id})
         cancelled = Reason("request.cancelled", {"request": request.id})
-        first = slack_deliveries.record_if_new(c, key, at=at)
+        is_new = key is None or idempotency_keys.record_if_new(c, key, at=at)
         if request.state is State.CANCELLED:
             return cancelled
-        if not first or not request.is_cancellable:
+        may = request.is_cancellable if is_operator else request.is_cancellable_by_requester
+        if not is_new or not may:
             state = State.EXECUTING if request.is_open else request.state
             params = {"request": request.id, "state": str(state)}
             return Reason("request.not_cancellable", params)

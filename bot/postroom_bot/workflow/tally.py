@@ -11,7 +11,7 @@ from postroom_bot.store import votes
 from postroom_bot.ui.markup import Message
 from postroom_bot.ui.reason_texts import reason_text
 from postroom_bot.workflow.leased_request import LeasedRequest
-from postroom_bot.workflow.recheck import recheck
+from postroom_bot.workflow.policy_decisions import recheck
 from postroom_common.database import Connection
 
 

@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 
 from postroom_bot.domain import Action, Request, State
 from postroom_bot.errors import LeaseLost, Rejected, SlackRejected, SlackUnavailable, Unavailable
-from postroom_bot.store import audit, requests, slack_deliveries, tombstones
+from postroom_bot.store import audit, idempotency_keys, requests, tombstones
 from postroom_bot.workflow import passwords
 from postroom_bot.workflow.dependencies import Dependencies
 from postroom_bot.workflow.end_dates import notice_due_at, remove_ended
@@ -32,7 +32,8 @@ from postroom_common.database import Connection, DatabaseError
 #: The maximum time in seconds between polls for requests that other processes have marked due.
 POLL_SECONDS = 1.0
 PURGE_EVERY = timedelta(hours=1)
-#: How long to keep keys. Slack stops retrying much earlier; a signature is valid for five minutes.
+#: How long to keep idempotency keys. Slack stops retrying much earlier, and its signatures are only
+#: valid for five minutes.
 KEEP_KEYS = timedelta(days=2)
 
 _log = logging.getLogger(__name__)
@@ -94,7 +95,7 @@ class Worker:
         if now >= self._purge_at:
 
             def purge(c: Connection) -> None:
-                slack_deliveries.purge(c, now - KEEP_KEYS)
+                idempotency_keys.purge(c, now - KEEP_KEYS)
                 tombstones.purge(c, now)
 
             deps.database.write(purge)
@@ -202,6 +203,7 @@ def _block(leased: LeasedRequest, unavailable: Unavailable) -> None:
     lasts = unavailable.lasting or leased.request.blocked is not None
     if leased.request.blocked != unavailable.reason:
         leased.update(blocked=unavailable.reason)
+    # The requester is told until when the bot retries the evaluation.
     if leased.request.state is State.NEW and leased.request.decide_by is None:
         expire_after = leased.deps.policy().requests.expire_after
         leased.update(decide_by=leased.request.created_at + expire_after)

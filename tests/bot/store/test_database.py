@@ -25,7 +25,7 @@ from sqlalchemy import Connection, MetaData, Table, event, insert, inspect, text
 
 from ansible_collections.postroom.email.tests.support.clock import START
 from ansible_collections.postroom.email.tests.support.postgresql import fresh_database
-from postroom_bot.store import audit, migrations, requests, slack_deliveries, tables, tombstones
+from postroom_bot.store import audit, idempotency_keys, migrations, requests, tables, tombstones
 from postroom_bot.store.tables import metadata, migrate
 from postroom_common.database import Database, DatabaseError
 
@@ -54,16 +54,16 @@ def test_an_empty_database_is_migrated(empty_url: str) -> None:
     migrate(empty_url)
     checked(empty_url)
     with closing(Database(empty_url)) as database:
-        database.write(lambda c: slack_deliveries.record_if_new(c, "kept", at=START))
+        database.write(lambda c: idempotency_keys.record_if_new(c, "kept", at=START))
         migrate(empty_url)
-        assert not database.write(lambda c: slack_deliveries.record_if_new(c, "kept", at=START))
+        assert not database.write(lambda c: idempotency_keys.record_if_new(c, "kept", at=START))
 
 
 def test_another_schema_is_migrated_or_left_alone(
     database: Database, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An older schema is migrated together with its rows. A newer schema is left unchanged."""
-    database.write(lambda c: slack_deliveries.record_if_new(c, "kept", at=START))
+    database.write(lambda c: idempotency_keys.record_if_new(c, "kept", at=START))
     (place,) = migrations.__path__
     head = ScriptDirectory(place).get_current_head()
     shutil.copytree(place, tmp_path / "later")
@@ -74,7 +74,7 @@ def test_another_schema_is_migrated_or_left_alone(
         checked(database_url)
     migrate(database_url)
     checked(database_url)
-    assert not database.write(lambda c: slack_deliveries.record_if_new(c, "kept", at=START))
+    assert not database.write(lambda c: idempotency_keys.record_if_new(c, "kept", at=START))
     database.write(lambda c: c.execute(text("UPDATE alembic_version SET version_num = '9999'")))
     for refuse in (checked, migrate):
         with pytest.raises(DatabaseError, match="schema 9999"):
@@ -126,7 +126,7 @@ def test_migrations_make_the_tables_known_here(database: Database) -> None:
     assert database.read(differences) == []
     naive = START.replace(tzinfo=None)
     with pytest.raises(Exception, match="timezone-aware"):
-        database.write(lambda c: slack_deliveries.record_if_new(c, "a", at=naive))
+        database.write(lambda c: idempotency_keys.record_if_new(c, "a", at=naive))
     with pytest.raises(ValueError, match="timezone-aware"):
         database.write(lambda c: audit.append(c, "e", at=naive, actor="U1"))
 

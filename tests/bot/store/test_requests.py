@@ -32,8 +32,16 @@ from postroom_bot.domain import (
     VoteState,
 )
 from postroom_bot.errors import LeaseLost
-from postroom_bot.store import ledger, profile_emails, requests, slack_deliveries, tombstones, votes
-from postroom_bot.store.profile_emails import ProfileEmail
+from postroom_bot.store import (
+    idempotency_keys,
+    ledger,
+    mailbox_locks,
+    profile_email_changes,
+    requests,
+    tombstones,
+    votes,
+)
+from postroom_bot.store.profile_email_changes import ProfileEmail
 from postroom_common.database import Database
 
 MINUTE = timedelta(minutes=1)
@@ -241,11 +249,16 @@ def test_requests_are_found(database: Database, clock: Clock) -> None:
     ids = [one.id for one in database.read(lambda c: requests.recent_by(c, "U1", limit=2))]
     assert ids == [made[2], made[1]]
     since = clock() - 2 * MINUTE
-    new = (clock(), "")
-    assert database.read(lambda c: requests.count_earlier(c, "U1", since=since, before=new)) == (
-        2,
-        2,
-    )
+    # Removals that the bot requests do not count.
+    added(database, clock, state=State.DONE, origin="expiry", at=since)
+    for before, counts in (
+        ((clock(), ""), (2, 2)),
+        # Of requests made at the same time, the lower id is the earlier one.
+        ((clock() - MINUTE, made[2]), (1, 1)),
+        ((clock() - MINUTE, f"{made[2]}+"), (2, 2)),
+    ):
+        count = partial(requests.count_earlier, requester="U1", since=since, before=before)
+        assert database.read(count) == counts
     assert [one.id for one in database.read(requests.pending)] == [made[0]]
     open_ = {State.NEW: 2, State.PENDING: 1, State.APPROVED: 0, State.EXECUTING: 0}
     assert database.read(requests.count_open) == open_
@@ -283,10 +296,10 @@ def test_only_the_first_delivery_counts(database: Database, clock: Clock) -> Non
     """A delivery key is new only once, unless it is purged or its transaction is rolled back."""
 
     def first(key: str) -> bool:
-        return database.write(lambda c: slack_deliveries.record_if_new(c, key, at=clock()))
+        return database.write(lambda c: idempotency_keys.record_if_new(c, key, at=clock()))
 
     def undone(connection: Connection) -> None:
-        slack_deliveries.record_if_new(connection, "a", at=clock())
+        idempotency_keys.record_if_new(connection, "a", at=clock())
         raise LookupError
 
     with pytest.raises(LookupError):
@@ -294,7 +307,7 @@ def test_only_the_first_delivery_counts(database: Database, clock: Clock) -> Non
     assert [first("a"), first("a"), first("b")] == [True, False, True]
     clock.advance(MINUTE)
     assert first("c")
-    assert database.write(lambda c: slack_deliveries.purge(c, clock())) == 2
+    assert database.write(lambda c: idempotency_keys.purge(c, clock())) == 2
     assert [first("a"), first("c")] == [True, False]
 
 
@@ -304,15 +317,15 @@ def test_a_mailbox_lock_has_one_holder(database: Database, clock: Clock) -> None
     def take(owner: str, mailbox: str = MAILBOX) -> bool:
         now, until = clock(), clock() + MINUTE
         return database.write(
-            lambda c: requests.lock_mailbox(c, mailbox, holder=owner, now=now, until=until)
+            lambda c: mailbox_locks.lock(c, mailbox, holder=owner, now=now, until=until)
         )
 
     def renew(owner: str) -> bool:
         until = clock() + MINUTE
-        return database.write(lambda c: requests.renew_lock(c, MAILBOX, holder=owner, until=until))
+        return database.write(lambda c: mailbox_locks.renew(c, MAILBOX, holder=owner, until=until))
 
     def free(owner: str) -> None:
-        database.write(lambda c: requests.unlock_mailbox(c, MAILBOX, holder=owner))
+        database.write(lambda c: mailbox_locks.unlock(c, MAILBOX, holder=owner))
 
     assert not renew("a")
     assert [take("a"), take("b"), take("a"), take("b", "bob@example.com")] == [
@@ -335,16 +348,16 @@ def test_a_changed_address_is_recorded_with_its_time(database: Database, clock: 
 
     The first address is not recorded as a change.
     """
-    assert database.read(lambda c: profile_emails.latest(c, "U1")) is None
+    assert database.read(lambda c: profile_email_changes.latest(c, "U1")) is None
     for _ in range(2):
-        database.write(lambda c: profile_emails.record(c, "U1", MAILBOX, at=clock()))
-        found = database.read(lambda c: profile_emails.latest(c, "U1"))
+        database.write(lambda c: profile_email_changes.record(c, "U1", MAILBOX, at=clock()))
+        found = database.read(lambda c: profile_email_changes.latest(c, "U1"))
         assert found == ProfileEmail(MAILBOX, None)
         clock.advance(MINUTE)
     for email in ("mallory@example.com", MAILBOX):
         at = clock.advance(MINUTE)
-        database.write(partial(profile_emails.record, user="U1", email=email, at=at))
-        found = database.read(lambda c: profile_emails.latest(c, "U1"))
+        database.write(partial(profile_email_changes.record, user="U1", email=email, at=at))
+        found = database.read(lambda c: profile_email_changes.latest(c, "U1"))
         assert found == ProfileEmail(email, at)
 
 

@@ -20,7 +20,7 @@ from ansible_collections.postroom.email.tests.bot.workflow.harness import (
 from postroom_bot.backends.executor import ExecutionContext, Outcome
 from postroom_bot.domain import Action, Change, Reason, Request, State
 from postroom_bot.errors import LeaseLost, Unavailable
-from postroom_bot.store import audit, ledger, requests, slack_deliveries, tombstones
+from postroom_bot.store import audit, idempotency_keys, ledger, mailbox_locks, requests, tombstones
 from postroom_bot.workflow import execute
 from postroom_bot.workflow.execute import MAX_DELAY, retry_delay
 from postroom_bot.workflow.leased_request import lease_request
@@ -174,6 +174,17 @@ def test_tries_have_an_end(harness: Harness) -> None:
     assert "after many attempts" in harness.texts_to("alice")[-1]
 
 
+def test_a_change_that_may_have_been_made_is_said_to_be_uncertain(harness: Harness) -> None:
+    """If attempts fail after the change was begun, the requester learns that it may be made."""
+    request = harness.voted()
+    cut = InterruptedExecutor(harness.deps.executor, Unavailable())
+    worker = Worker(harness.with_(executor=cut))
+    for _ in range(execute.MAX_ATTEMPTS):
+        harness.work(worker)
+        harness.clock.advance(minutes=20)
+    assert harness.now(request).result == Reason("request.gave_up_unsure")
+
+
 def test_a_mistake_in_the_executor_has_an_end_as_well(harness: Harness) -> None:
     """If the executor always raises an unexpected exception, the request eventually fails."""
     request = harness.voted()
@@ -192,14 +203,14 @@ def test_a_busy_mailbox_is_looked_at_again_soon(harness: Harness) -> None:
     """A request for a busy mailbox is retried soon, and this does not count as an attempt."""
     request = harness.voted()
     now = harness.clock()
-    take, until = requests.lock_mailbox, now + harness.deps.lease
+    take, until = mailbox_locks.lock, now + harness.deps.lease
     harness.deps.database.write(lambda c: take(c, ALICE, holder="another", now=now, until=until))
     harness.work()
     waiting = harness.now(request)
     assert (waiting.state, waiting.attempts) == (State.APPROVED, 0)
     assert waiting.due_at == now + execute.BUSY_DELAY
     assert len(harness.texts_to("alice")) == 1
-    harness.deps.database.write(lambda c: requests.unlock_mailbox(c, ALICE, holder="another"))
+    harness.deps.database.write(lambda c: mailbox_locks.unlock(c, ALICE, holder="another"))
     harness.pass_time(seconds=1)
     assert harness.now(request).state is State.DONE
 
@@ -247,14 +258,14 @@ def test_old_keys_and_tombstones_are_forgotten(harness: Harness) -> None:
     """Old delivery keys and reservations are deleted, but only after they have expired."""
     worker = Worker(harness.deps)
     database, at = harness.deps.database, harness.clock()
-    assert database.write(lambda c: slack_deliveries.record_if_new(c, "key", at=at))
+    assert database.write(lambda c: idempotency_keys.record_if_new(c, "key", at=at))
     until = at + KEEP_KEYS
     database.write(lambda c: tombstones.add(c, NEW, "erin@example.com", at=at, until=until))
     worker.upkeep()
-    assert not database.write(lambda c: slack_deliveries.record_if_new(c, "key", at=at))
+    assert not database.write(lambda c: idempotency_keys.record_if_new(c, "key", at=at))
     harness.clock.advance(KEEP_KEYS + PURGE_EVERY)
     worker.upkeep()
-    assert database.write(lambda c: slack_deliveries.record_if_new(c, "key", at=harness.clock()))
+    assert database.write(lambda c: idempotency_keys.record_if_new(c, "key", at=harness.clock()))
     assert database.write(lambda c: tombstones.purge(c, harness.clock())) == 0
 
 

@@ -17,7 +17,7 @@ from ansible_collections.postroom.email.tests.support.service import RunningServ
 from postroom_bot.backends.mail_api import MailApi
 from postroom_bot.domain import Action, Change, Request, State
 from postroom_bot.errors import SlackRejected, SlackUnavailable, Unavailable, UserError
-from postroom_bot.store import requests
+from postroom_bot.store import mailbox_locks
 from postroom_bot.workflow.leased_request import lease_request
 from postroom_bot.workflow.passwords import (
     NeedsApproval,
@@ -176,7 +176,7 @@ def test_a_request_or_mailbox_in_use_is_not_waited_for(harness: Harness) -> None
     with pytest.raises(UserError, match=r"mailbox\.busy"):
         _create_and_show(harness, "erin", ERIN, request)
     held.release(None)
-    now, take = harness.clock(), requests.lock_mailbox
+    now, take = harness.clock(), mailbox_locks.lock
     until = now + timedelta(seconds=30)
     harness.deps.database.write(lambda c: take(c, ERIN, holder="another", now=now, until=until))
     with pytest.raises(UserError, match=r"mailbox\.busy"):

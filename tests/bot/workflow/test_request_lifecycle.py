@@ -22,6 +22,7 @@ from postroom_bot.errors import UserError
 from postroom_bot.store import ledger, tombstones
 from postroom_bot.ui.reason_texts import reason_text
 from postroom_bot.workflow import request_service
+from postroom_bot.workflow.execute import MAX_ATTEMPTS
 from postroom_bot.workflow.request_service import EndDatePassed
 from postroom_bot.workflow.worker import Worker
 
@@ -164,6 +165,32 @@ def test_an_alias_with_an_end_is_removed_by_the_bot(harness: Harness) -> None:
     assert harness.now(done).due_at is None
 
 
+def test_the_removal_at_the_end_is_retried_and_only_an_operator_can_cancel_it(
+    harness: Harness,
+) -> None:
+    """The removal after the last day is retried until it succeeds or an operator cancels it."""
+    removals = []
+    for number, address in enumerate((NEW, "second@example.com")):
+        change = Change(Action.ALIAS_ADD, address, last_day=date(2026, 11, 23 + 7 * number))
+        harness.approve(harness.ask(change=change), "bob")
+        harness.clock.advance(days=4 + 7 * number)
+        worker = Worker(harness.with_(executor=FailingExecutor()))
+        for _ in range(MAX_ATTEMPTS + 2):
+            harness.work(worker)
+            harness.clock.advance(minutes=20)
+        removals.append(harness.requests_of("alice")[0])
+        assert (removals[-1].origin, removals[-1].state) == ("expiry", State.APPROVED)
+        assert harness.cancel(removals[-1]).code == "request.not_cancellable"
+        if not number:
+            harness.work()
+    assert harness.now(removals[0]).state is State.DONE
+    database, clock = harness.deps.database, harness.clock
+    answer = request_service.cancel_as_operator(database, clock, removals[1].id, "operator:root")
+    assert answer.code == "request.cancelled"
+    harness.work()
+    assert harness.addresses() == {ALICE, "second@example.com"}
+
+
 def test_an_end_is_announced_once_and_can_be_extended(harness: Harness) -> None:
     """A user is notified once before an alias or a destination ends, and can extend it."""
     harness.api.forwarder(TEAM, [BOB])
@@ -195,8 +222,24 @@ def test_an_alias_without_an_end_is_given_none(harness: Harness) -> None:
     harness.api.patch(ALICE, emails=[ALICE, NEW])
     refused = harness.ask(change=Change(Action.ALIAS_ADD, NEW, last_day=date(2026, 11, 23)))
     assert (refused.state, refused.result) == (State.REFUSED, Reason("end.none", {"address": NEW}))
+    # Someone who may not know Alice's aliases learns only that the address is in use.
+    change = Change(Action.ALIAS_ADD, NEW, ALICE, last_day=date(2026, 11, 23))
+    assert harness.ask("erin", change).result == Reason("address.taken", {"address": NEW})
     harness.pass_time(days=3)
     assert NEW in harness.addresses()
+
+
+def test_destinations_with_different_ends_can_get_the_same_end(harness: Harness) -> None:
+    """A new end date for several destinations is a change unless all of them have it already."""
+    ends = {ALICE: date(2026, 11, 25), "carol@example.com": date(2026, 11, 23)}
+    for destination, end in ends.items():
+        change = Change(Action.FORWARD_ADD, TEAM, destinations=(destination,), last_day=end)
+        harness.approve(harness.ask("bob", change), "carol", "dora")
+    change = Change(Action.FORWARD_ADD, TEAM, destinations=tuple(ends), last_day=ends[ALICE])
+    assert harness.approve(harness.ask("bob", change), "carol", "dora").state is State.DONE
+    assert harness.ask("bob", change).result is not None
+    harness.pass_time(days=4)
+    assert harness.api.get(TEAM).json()["members"] == sorted(ends)
 
 
 def test_nobody_else_can_keep_an_alias_from_ending(harness: Harness) -> None:

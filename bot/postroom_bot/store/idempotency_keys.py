@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Record the keys of Slack's deliveries, so that a repeated delivery is not processed again."""
+"""Record the keys of deliveries from Slack and of other events, so that each is processed once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from postroom_bot.store.tables import inbox, insert_new
 
 
 def record_if_new(connection: Connection, key: str, *, at: datetime) -> bool:
-    """Store the key of a delivery, and return whether the key is new."""
+    """Store a key, and return whether it is new."""
     return insert_new(connection, inbox, {"key": key, "at": at})
 
 
