@@ -210,9 +210,7 @@ def cross_key_problems(policy: Policy) -> FoundProblems:
     for user, mailbox in policy.identity.pinned.items():
         first = owners.setdefault(mailbox, user)
         if first != user:
-            text = (
-                f"{mailbox} is already pinned to {first}. Keep one: a mailbox has only one owner."
-            )
+            text = f"{mailbox} is already pinned to {first}. Pin each mailbox to only one user."
             yield ("identity", "pinned", user), text
     for name, group in policy.groups.items():
         if name == EVERYONE:

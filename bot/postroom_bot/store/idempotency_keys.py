@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Record the keys of deliveries from Slack and of other events, so that each is processed once."""
+"""Record the keys of Slack's deliveries and the bot's own events, so that each is handled once."""
 
 from __future__ import annotations
 

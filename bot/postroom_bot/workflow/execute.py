@@ -74,8 +74,7 @@ def execute(leased: LeasedRequest) -> datetime | None:
 def _gave_up(leased: LeasedRequest, attempts: int) -> bool:
     """Fail the request after the maximum number of attempts. Return whether it failed."""
     request = leased.request
-    # A removal after the last day is retried until it succeeds, because nobody would request it
-    # again.
+    # Nobody repeats a failed removal after a last day, so the bot retries it until it succeeds.
     if attempts < MAX_ATTEMPTS or request.origin == END_OF_CHANGE:
         return False
     why = Reason("request.gave_up_unsure" if request.may_have_changed else "request.gave_up")

@@ -148,7 +148,8 @@ def _why_no_vote(
 
 def cancel(deps: Dependencies, interaction: Interaction, request_id: str) -> Reason:
     """Cancel the person's own request, unless it is too late, and return the reply."""
-    answer = _cancel(deps.database, deps.clock, interaction.key, request_id, interaction.user)
+    user, key = interaction.user, interaction.key
+    answer = _cancel(deps.database, deps.clock, request_id, user, key=key)
     deps.wake.set()
     return answer
 
@@ -157,19 +158,20 @@ def cancel_as_operator(
     database: Database, clock: Callable[[], datetime], request_id: str, operator: str
 ) -> Reason:
     """Cancel any request, unless it is too late, and return the reply."""
-    return _cancel(database, clock, None, request_id, operator)
+    return _cancel(database, clock, request_id, operator)
 
 
 def _cancel(
     database: Database,
     clock: Callable[[], datetime],
-    key: str | None,
     request_id: str,
     actor: str,
+    *,
+    key: str | None = None,
 ) -> Reason:
     """Cancel a request.
 
-    :param key: the requester's idempotency key; None for an operator
+    :param key: the idempotency key of a requester's cancellation; None for an operator's
     """
     is_operator = key is None
 
@@ -181,8 +183,8 @@ def _cancel(
         is_new = key is None or idempotency_keys.record_if_new(c, key, at=at)
         if request.state is State.CANCELLED:
             return cancelled
-        may = request.is_cancellable if is_operator else request.is_cancellable_by_requester
-        if not is_new or not may:
+        is_allowed = is_operator or request.is_cancellable_by_requester
+        if not is_new or not request.is_cancellable or not is_allowed:
             state = State.EXECUTING if request.is_open else request.state
             params = {"request": request.id, "state": str(state)}
             return Reason("request.not_cancellable", params)

@@ -203,7 +203,7 @@ def _block(leased: LeasedRequest, unavailable: Unavailable) -> None:
     lasts = unavailable.lasting or leased.request.blocked is not None
     if leased.request.blocked != unavailable.reason:
         leased.update(blocked=unavailable.reason)
-    # The requester is told until when the bot retries the evaluation.
+    # The message to the requester states when the bot gives up.
     if leased.request.state is State.NEW and leased.request.decide_by is None:
         expire_after = leased.deps.policy().requests.expire_after
         leased.update(decide_by=leased.request.created_at + expire_after)

@@ -277,12 +277,9 @@ def _compose(text: str, *, plain: bool = False) -> Any:
         if "single document" in (error.context or ""):
             problem = "A second document begins here. The file must contain only one."
         elif error.context_mark is not None:
-            problem = "This anchor, which begins with &, occurs twice. Rename one of them."
+            problem = "The same anchor (&) occurs twice. Rename one of them."
         else:
-            problem = (
-                "This alias, which begins with *, has no anchor. Check its name, or put the text "
-                "in quotes."
-            )
+            problem = "There is no anchor for this alias (*). Check its name, or quote the text."
         mark = error.problem_mark
         raise Malformed(problem, None if mark is None else mark.line + 1) from None
     except YAMLError as error:
@@ -298,8 +295,9 @@ def _compose(text: str, *, plain: bool = False) -> Any:
             # Newer versions of libyaml have their own limit.
             raise _too_deep(mark.line + 1) from None
         has_tab = any("\t" in line for line in text.split("\n")[mark.line : mark.line + 1])
-        remedy = "Correct it there or just before, and put text with special characters in quotes."
-        remedy = "Use spaces, not tabs." if has_tab else remedy
+        remedy = "Use spaces, not tabs."
+        if not has_tab:
+            remedy = "Correct it there or just before. Put text with special characters in quotes."
         raise Malformed(
             f"This is not valid YAML at column {mark.column + 1}: {reason}. {remedy}",
             mark.line + 1,
@@ -336,6 +334,6 @@ def _refused_tag(node: Any) -> Malformed:
         )
     # The tag is not shown, because it may be part of a password.
     return Malformed(
-        "Tags, which begin with !, are not allowed. Remove the tag, or put the text in quotes.",
+        "Tags (!) are not allowed. Remove the tag, or put the text in quotes.",
         _line(node),
     )

@@ -174,8 +174,8 @@ def test_tries_have_an_end(harness: Harness) -> None:
     assert "after many attempts" in harness.texts_to("alice")[-1]
 
 
-def test_a_change_that_may_have_been_made_is_said_to_be_uncertain(harness: Harness) -> None:
-    """If attempts fail after the change was begun, the requester learns that it may be made."""
+def test_giving_up_reports_that_the_change_may_have_been_made(harness: Harness) -> None:
+    """If all attempts fail after the change began, the result says that it may have been made."""
     request = harness.voted()
     cut = InterruptedExecutor(harness.deps.executor, Unavailable())
     worker = Worker(harness.with_(executor=cut))
