@@ -10,6 +10,7 @@ follow redirects, so the token is only sent to the configured origin. Threads ma
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import ssl
@@ -155,11 +156,15 @@ class Transport:
         self._tls = tls_context(ca_path, verify=verify) if is_tls else False
         self._trust_env = trust_env
         self._idle = [self._connect()]
+        self._is_closed = False
 
     def close(self) -> None:
-        """Close all connections. Call it only when no thread is sending."""
-        for connection in self._idle:
-            connection.close()
+        """Close all connections; those in use are closed after their responses."""
+        self._is_closed = True
+        # Another thread may take or return a connection meanwhile.
+        with contextlib.suppress(IndexError):
+            while True:
+                self._idle.pop().close()
 
     def send(self, call: Call[Any], timeout: float) -> Response:
         """Send a call once and read its response.
@@ -206,6 +211,8 @@ class Transport:
             raise self._broken(call, self._shown(call, error)) from None
         finally:
             self._idle.append(connection)
+            if self._is_closed:
+                self.close()
         next_path = self._next_path(call, response)
         return Response(response.status_code, response.headers, content, next_path)
 

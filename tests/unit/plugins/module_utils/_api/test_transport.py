@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -302,6 +303,21 @@ def test_a_deadline_holds_within_tls(
         url = f"https://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(errors.ServiceError):
             open_transport(url, verify=False).send(LIST, 0.3)
+
+
+def test_close_during_a_call(serve: Serve) -> None:
+    """A call in progress gets its response, and then its connection is closed as well."""
+    opened: list[Transport] = []
+
+    def close_first(_request: Request) -> Reply:
+        opened[0].close()
+        return json_reply([])
+
+    opened.append(transport_to(serve(close_first).url))
+    assert opened[0].send(LIST, 5.0).status == 200
+    # Freeing an open connection fails this test with a ResourceWarning.
+    opened.clear()
+    gc.collect()
 
 
 def test_a_bad_ca_path_is_refused(tmp_path: Path) -> None:
