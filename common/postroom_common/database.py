@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -214,7 +215,22 @@ def _configure_sqlite(connection: Any, _record: Any) -> None:
         "foreign_keys=ON",
         "secure_delete=ON",  # deleted values are overwritten
     ):
-        connection.execute(f"PRAGMA {pragma}").close()
+        _set_pragma(connection, pragma)
+
+
+def _set_pragma(connection: Any, pragma: str) -> None:
+    # If another connection is writing to a file that is not in WAL mode yet, such as a new one,
+    # setting journal_mode fails immediately instead of waiting for busy_timeout.
+    deadline = time.monotonic() + BUSY_TIMEOUT_MS / 1000
+    while True:
+        try:
+            connection.execute(f"PRAGMA {pragma}").close()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
+                raise
+            time.sleep(random.uniform(0, 0.05))  # noqa: S311 jitter
+        else:
+            return
 
 
 def _begin_sqlite(connection: Connection) -> None:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 import stat
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
@@ -142,6 +143,17 @@ def test_bots_may_migrate_at_the_same_time(empty_url: str) -> None:
         process.join(60)
     assert [process.exitcode for process in running] == [0, 0, 0]
     checked(empty_url)
+
+
+def test_a_new_file_that_another_process_has_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process waits while another one writes to the same new SQLite file."""
+    with closing(sqlite3.connect(tmp_path / "a.sqlite", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        monkeypatch.setattr("time.sleep", lambda _seconds: other.rollback())
+        migrate(str(tmp_path / "a.sqlite"))
+    checked(str(tmp_path / "a.sqlite"))
 
 
 def test_a_migration_that_fails_leaves_nothing(empty_url: str) -> None:
