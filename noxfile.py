@@ -62,8 +62,6 @@ PROGRAMS = ("bot/postroom_bot", "service/postroom_service", "common/postroom_com
 # The directories whose tests `make test` runs, except for tests marked `full`.
 TESTED = ("unit", "fakes", "service", "mail", "mail_host", "bot", "e2e", "docs")
 TEST_FOLDERS = [f"tests/{name}" for name in TESTED]
-# The e2e tests that also run with the ansible-core versions between the oldest and the latest.
-CORE_TESTS = [f"tests/e2e/test_{name}.py" for name in ("ansible_versions", "parity", "secrets")]
 
 nox.needs_version = ">=2026.10"
 nox.options.sessions = ["test"]
@@ -74,9 +72,8 @@ os.environ.setdefault("NOX_ENABLE_STALENESS_CHECK", "1")
 os.environ["ANSIBLE_HOME"] = str(STATE / "ansible-home")
 # Make uv use the system's certificates, as pip does.
 os.environ.setdefault("UV_SYSTEM_CERTS", "true")
-# Compile bytecode, as pip does. Otherwise, with PYTHONDONTWRITEBYTECODE, every Ansible process
-# compiles its imports again.
-os.environ.setdefault("UV_COMPILE_BYTECODE", "true")
+# Otherwise, each of the thousands of processes compiles its imports again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 nox.options.download_python = "never"
 # Skip a session, with a reason, if no suitable Python is installed.
 nox.options.error_on_missing_interpreters = True
@@ -219,23 +216,23 @@ def tests(session: nox.Session) -> None:
 
 @tier_session(TEST_ALL_SESSIONS, MAIN_PYTHONS)
 def tests_full(session: nox.Session) -> None:
-    """Run the tests marked `full`: PostgreSQL, several replicas, long random runs."""
+    """Run the tests marked `full`, except those that the `core` sessions run."""
     install_everything(session)
-    pytest(session, *TEST_FOLDERS, marker="full")
+    pytest(session, *TEST_FOLDERS, marker="full and not matrix")
 
 
 @session_per_core("core", OTHER_CORES)
 def core(session: nox.Session, core: str) -> None:
     """Run the Ansible-related tests with another ansible-core version.
 
-    With a version between the oldest and the latest, only CORE_TESTS and the unit tests run.
+    Those marked `full` run only with the oldest and the latest version.
     """
     session.install(*groups("test-products"), ansible_core(core), *BASE, *SERVICE)
     # With the latest ansible-core, run modules on the oldest Python if it is installed.
     if core == LATEST_CORE and (target := target_env()):
         session.env["POSTROOM_TEST_MODULE_PYTHON"] = str(target)
-    e2e = ["tests/e2e"] if core in OLDEST_AND_LATEST else CORE_TESTS
-    pytest(session, "tests/unit", *e2e, marker="matrix")
+    marker = "matrix" if core in OLDEST_AND_LATEST else "matrix and not full"
+    pytest(session, "tests/unit", "tests/e2e", marker=marker)
 
 
 @tier_session([], ("3.13", "3.14"))
@@ -385,19 +382,15 @@ def ansible_units(session: nox.Session) -> None:
 
 @session_per_core("integration", OLDEST_AND_LATEST)
 def integration(session: nox.Session, core: str) -> None:
-    """Run the integration targets."""
-    integrate(session, core, "--python", version_of(session))
+    """Run the integration targets.
 
-
-@tier_session(TEST_ALL_SESSIONS, CORES[LATEST_CORE], f"integration-{LATEST_CORE}-py{OLDEST_PYTHON}")
-def integration_old_target(session: nox.Session) -> None:
-    """Run the integration targets with modules on the oldest supported Python."""
-    python = target_env()
-    if python is None:
-        session.skip(f"needs Python {OLDEST_PYTHON}, which is not installed")
-    controller = f"origin:python={version_of(session)}"
-    target = f"controller:python={OLDEST_PYTHON}@{python}"
-    integrate(session, LATEST_CORE, "--controller", controller, "--target", target)
+    With the latest ansible-core, the modules run on the oldest Python if it is installed.
+    """
+    hosts = ["--python", version_of(session)]
+    if core == LATEST_CORE and (target := target_env()):
+        hosts = ["--controller", f"origin:python={version_of(session)}"]
+        hosts += ["--target", f"controller:python={OLDEST_PYTHON}@{target}"]
+    integrate(session, core, *hosts)
 
 
 # --- the two tiers -----------------------------------------------------------------------------

@@ -51,7 +51,7 @@ def main() -> int:
     parser.add_argument("--only", action="append", choices=PARTS, help="run only this part")
     parser.add_argument("--json", action="store_true", help="print JSON instead of lines")
     options = parser.parse_args()
-    items, rounds = (3, 1) if options.quick else (options.items, options.rounds)
+    items, rounds = (1, 1) if options.quick else (options.items, options.rounds)
     ratios: list[measure.Ratio] = []
     with tempfile.TemporaryDirectory(prefix="postroom-benchmark-") as name:
         folder = Path(name)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Debian hosts with systemd on their own network, without virtual machines.
 
-A host is a systemd-nspawn container of a Debian tree that debootstrap created. Changes to a
+A host is a systemd-nspawn container of a Debian tree that mmdebstrap created. Changes to a
 host are kept in memory and are lost when the host stops.
 """
 
@@ -44,7 +44,7 @@ STOP_SECONDS = 60.0
 
 _CLONE_NEWNET = 0x40000000
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-_PROGRAMS = ("debootstrap", "systemd-nspawn", "nsenter", "ip")
+_PROGRAMS = ("mmdebstrap", "systemd-nspawn", "nsenter", "ip")
 
 
 def unusable() -> str:
@@ -160,15 +160,14 @@ def image(release: str, *packages: str) -> Path:
     new = place.with_name(f"{place.name}.new")
     shutil.rmtree(new, ignore_errors=True)
     new.parent.mkdir(parents=True, exist_ok=True)
-    base = ",".join(BASE_PACKAGES)
-    _call("debootstrap", "--variant=minbase", f"--include={base}", release, str(new), MIRROR)
-    # Only download the packages into apt's cache, from which the role installs them.
-    _call(
-        "chroot", str(new), *("apt-get", "install", "-qq", "--yes"), *("--download-only", *debian)
-    )
+    # The role installs these packages from apt's cache.
+    download = f'chroot "$1" apt-get install -qq --yes --download-only {" ".join(debian)}'
+    options = ("--skip=cleanup/apt", f"--customize-hook={download}")
+    base = f"--include={','.join(BASE_PACKAGES)}"
+    _call("mmdebstrap", "--variant=minbase", base, *options, release, str(new), MIRROR)
     _download_wheels(new / WHEELS.lstrip("/"), RELEASES[release], requirements)
-    # systemd takes the host name from this file. debootstrap copied this machine's name into it.
-    (new / "etc/hostname").unlink()
+    # systemd takes the host name from this file. mmdebstrap copied this machine's name into it.
+    (new / "etc/hostname").unlink(missing_ok=True)
     new.rename(place)
     return place
 

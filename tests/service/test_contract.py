@@ -21,7 +21,7 @@ from ansible_collections.postroom.email.tests.service.api import (
     path_of,
     unused_domain,
 )
-from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
+from ansible_collections.postroom.email.tests.support.service import RunningService
 from postroom_service.cli import main
 from postroom_service.errors import KINDS
 from postroom_service.faults import Plan
@@ -193,32 +193,26 @@ def test_every_domain_has_its_own_key_and_keeps_it(api: Api) -> None:
 
 
 @pytest.mark.full
-def test_the_service_conforms_to_its_document(tmp_path: Path, database: str | None) -> None:
+def test_the_service_conforms_to_its_document(file_service: RunningService, tmp_path: Path) -> None:
     """Examples, boundary values and generated calls conform to the OpenAPI document."""
     (tmp_path / "schemathesis.toml").write_text(CONFIGURATION)
-    with running_service(tmp_path, database=database) as service:
-        with Api(service.url, service.token) as api:
-            api.domain("example.com")
-        check_conformity(service, tmp_path)
-
-
-def check_conformity(service: RunningService, tmp_path: Path) -> None:
-    """Run schemathesis."""
+    with Api(file_service.url, file_service.token) as api:
+        api.domain("example.com")
     program = Path(sys.executable).with_name("schemathesis")
     phases = ["--phases", "examples,coverage,fuzzing,stateful", "--max-examples", "10"]
     result = subprocess.run(
         [
-            *(program, "run", f"{service.url}/openapi.json"),
+            *(program, "run", f"{file_service.url}/openapi.json"),
             *("--checks", "all", "--seed", "1", *phases),
         ],
         cwd=tmp_path,
-        env={**os.environ, "TOKEN": service.token, "NO_COLOR": "1"},
+        env={**os.environ, "TOKEN": file_service.token, "NO_COLOR": "1"},
         capture_output=True,
         text=True,
         check=False,
     )
     assert result.returncode == 0, result.stdout + result.stderr
-    assert '"status": 500' not in service.log_path.read_text()
+    assert '"status": 500' not in file_service.log_path.read_text()
 
 
 def test_every_operation_and_code_is_described() -> None:

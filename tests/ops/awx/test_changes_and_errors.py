@@ -273,12 +273,10 @@ def test_a_job_sets_awx_up(awx: AwxProject, tmp_path: Path) -> None:
     variables = {name: value for name, value in SOME.items() if name not in of_the_credential}
     variables = {**variables, "awx_playbooks": ["drift"], "awx_template_credentials": {}}
     job = job_of("awx", variables, environment=awx.connection)
-    first, again = (run_job(tmp_path / name, account, job) for name in ("first", "again"))
-    assert first.status == "successful", first.output
-    assert first.changed > 0
-    assert (again.status, again.changed) == ("successful", 0), again.output
-    for ended in (first, again):
-        assert ended.leaks(account, *SECRETS.values(), awx.controller.token) == []
+    ended = run_job(tmp_path / "job", account, job)
+    assert ended.status == "successful", ended.output
+    assert ended.changed > 0
+    assert ended.leaks(account, *SECRETS.values(), awx.controller.token) == []
     kept = awx.controller.named("credentials", "Postroom tenant")
     assert kept["inputs"]["api_token"] == account.token
 
