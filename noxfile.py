@@ -72,7 +72,7 @@ os.environ.setdefault("NOX_ENABLE_STALENESS_CHECK", "1")
 os.environ["ANSIBLE_HOME"] = str(STATE / "ansible-home")
 # Make uv use the system's certificates, as pip does.
 os.environ.setdefault("UV_SYSTEM_CERTS", "true")
-# Otherwise, each of the thousands of processes compiles its imports again.
+# With this variable, each of the thousands of processes would compile its imports again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 nox.options.download_python = "never"
 # Skip a session, with a reason, if no suitable Python is installed.
@@ -216,7 +216,10 @@ def tests(session: nox.Session) -> None:
 
 @tier_session(TEST_ALL_SESSIONS, MAIN_PYTHONS)
 def tests_full(session: nox.Session) -> None:
-    """Run the tests marked `full`, except those that the `core` sessions run."""
+    """Run the tests marked `full`: PostgreSQL, several replicas, long random runs.
+
+    The `core` sessions run those that are also marked `matrix`.
+    """
     install_everything(session)
     pytest(session, *TEST_FOLDERS, marker="full and not matrix")
 
@@ -225,7 +228,7 @@ def tests_full(session: nox.Session) -> None:
 def core(session: nox.Session, core: str) -> None:
     """Run the Ansible-related tests with another ansible-core version.
 
-    Those marked `full` run only with the oldest and the latest version.
+    Those also marked `full` run only with the oldest and the latest version.
     """
     session.install(*groups("test-products"), ansible_core(core), *BASE, *SERVICE)
     # With the latest ansible-core, run modules on the oldest Python if it is installed.

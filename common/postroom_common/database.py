@@ -219,8 +219,8 @@ def _configure_sqlite(connection: Any, _record: Any) -> None:
 
 
 def _set_pragma(connection: Any, pragma: str) -> None:
-    # If another connection is writing to a file that is not in WAL mode yet, such as a new one,
-    # setting journal_mode fails immediately instead of waiting for busy_timeout.
+    # If another process is writing to a new file, setting journal_mode fails immediately instead of
+    # waiting for busy_timeout.
     deadline = time.monotonic() + BUSY_TIMEOUT_MS / 1000
     while True:
         try:

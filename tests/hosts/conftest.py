@@ -40,7 +40,7 @@ HOSTS = {
     "test_refused_variables": RELEASES[:1],
     "test_failed_upgrade": RELEASES[:1],
     "test_upgrade_of_a_host_without_maps": RELEASES[:1],
-    # test_uninstall removes everything from the first release.
+    # test_uninstall tests the removal on the first release.
     "test_removal_keeps_mail_and_database": RELEASES[-1:],
 }
 

@@ -42,9 +42,10 @@ def test_second_run_changes_nothing(host: MailHost) -> None:
     assert [recap.changed for recap in run.recaps] == [0, 0], run.output
 
 
-# Each move takes seconds, so the next two tests run first, without the mailboxes of other tests.
+# Each move takes seconds, so the next two tests run while there are few mailboxes.
 def test_drain(host: MailHost) -> None:
     """Draining a node moves all its mailboxes away. New mailboxes are placed on the other node."""
+    # Delete the mailboxes that test_mail has created.
     for api in (host.one, host.two):
         for principal in api.listing(type="individual"):
             api.delete(principal["name"])

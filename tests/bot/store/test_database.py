@@ -145,7 +145,7 @@ def test_bots_may_migrate_at_the_same_time(empty_url: str) -> None:
     checked(empty_url)
 
 
-def test_a_new_file_that_another_process_has_locked(
+def test_a_new_file_that_another_process_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process waits while another one writes to the same new SQLite file."""

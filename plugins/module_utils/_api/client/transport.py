@@ -159,9 +159,9 @@ class Transport:
         self._is_closed = False
 
     def close(self) -> None:
-        """Close all connections; those in use are closed after their responses."""
+        """Close all connections: idle ones now, the others when their calls end."""
         self._is_closed = True
-        # Another thread may take or return a connection meanwhile.
+        # Other threads may take or return connections meanwhile.
         with contextlib.suppress(IndexError):
             while True:
                 self._idle.pop().close()
@@ -210,6 +210,7 @@ class Transport:
         except (httpx.TransportError, httpx.DecodingError) as error:
             raise self._broken(call, self._shown(call, error)) from None
         finally:
+            # Append before this check, because `close` may be emptying the list.
             self._idle.append(connection)
             if self._is_closed:
                 self.close()

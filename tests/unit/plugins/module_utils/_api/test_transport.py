@@ -306,7 +306,7 @@ def test_a_deadline_holds_within_tls(
 
 
 def test_close_during_a_call(serve: Serve) -> None:
-    """A call in progress gets its response, and then its connection is closed as well."""
+    """A call in progress gets its response, and then its connection is also closed."""
     opened: list[Transport] = []
 
     def close_first(_request: Request) -> Reply:
