@@ -30,6 +30,7 @@ from postroom_service.openapi import DOCUMENT
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "service" / "README.md").read_text(encoding="utf-8")
+API_PAGE = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
 # All checks are enabled. A schema can't express that an address's domain must be registered, or
 # that emails must include name. The schema therefore allows such requests, but the service refuses
 # them with 422.
@@ -232,12 +233,23 @@ def test_every_operation_and_code_is_described() -> None:
     assert codes == list(KINDS)
 
 
-def test_the_tables_of_the_readme_are_complete(capsys: pytest.CaptureFixture[str]) -> None:
-    """The README's tables list exactly the codes, options, faults and required packages."""
-    rows = re.findall(r"^\| (\d{3}) \| `(\w+)` \|", README, re.MULTILINE)
+def test_the_api_page_lists_every_field_and_code() -> None:
+    """The page about the API lists the fields of all requests and responses, and all codes."""
+    rows = re.findall(r"^\| (\d{3}) \| `(\w+)` \|", API_PAGE, re.MULTILINE)
     assert {code: int(status) for status, code in rows} == {
         code: kind.status for code, kind in KINDS.items()
     }
+    documented = set(re.findall(r"^\| `(\w+)` \|", API_PAGE, re.MULTILINE))
+    schemas = DOCUMENT["components"]["schemas"]
+    records = schemas["RecordSet"]["properties"]
+    bodies = [schemas[name] for name in ("NewDomain", "NewMailbox", "NewForwarder", "Changes")]
+    bodies += [schemas[name] for name in ("Domain", "Mailbox", "Forwarder", "RecordSet")]
+    bodies += [records["mx"]["items"], records["txt"]["items"]]
+    assert documented == {field for body in bodies for field in body["properties"]}
+
+
+def test_the_tables_of_the_readme_are_complete(capsys: pytest.CaptureFixture[str]) -> None:
+    """The README's tables list exactly the options, faults and required packages."""
     faults = README.split("## Faults")[1].split("## Storage")[0]
     assert set(re.findall(r"^\| `(\w+)` \|", faults, re.MULTILINE)) == set(Plan.model_fields)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
