@@ -360,7 +360,8 @@ def benchmark(session: nox.Session) -> None:
 @nox.session(python=interpreter(MAIN_PYTHONS), default=False)
 def pictures(session: nox.Session) -> None:
     """Regenerate the pictures in docs/pictures. Requires chromium, bind9 and npm."""
-    session.install(*groups("test-ops"), ansible_core(MAIN_CORE), *BASE, *SERVICE, *BOT)
+    needed = groups("test-ops", "pictures")
+    session.install(*needed, ansible_core(MAIN_CORE), *BASE, *SERVICE, *BOT)
     renderer = npm_install(session, "slack-blocks-to-jsx@~1.1")
     session.run("python", "tools/pictures.py", str(renderer), env=ANSIBLE)
 

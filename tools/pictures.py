@@ -1,18 +1,22 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Create the pictures in docs/pictures: a tenant's report and an approval in Slack.
+"""Create the pictures in docs/pictures: the demo, a tenant's report and an approval in Slack.
 
     python tools/pictures.py NPM_FOLDER
 
-The `report` playbook writes the report, using the reference service and a BIND name server. The bot
-posts the approval's card. The npm package slack-blocks-to-jsx, which must be installed in
-NPM_FOLDER, renders the card as Slack does.
+The demo runs in a terminal, whose text rich converts to HTML. The `report` playbook writes the
+report, using the reference service and a BIND name server. The bot posts the approval's card. The
+npm package slack-blocks-to-jsx, which must be installed in NPM_FOLDER, renders the card as Slack
+does.
 """
 
 from __future__ import annotations
 
+import io
 import json
+import re
 import runpy
+import shlex
 import shutil
 import subprocess
 import sys
@@ -27,7 +31,12 @@ sys.path[:0] = [str(CHECKOUT)]
 # conftest.py makes the collection, the service and the bot importable.
 runpy.run_path(str(CHECKOUT / "tests" / "conftest.py"))
 
+import pexpect  # noqa: E402
+from PIL import Image  # noqa: E402
 from playwright.sync_api import Browser, ViewportSize, sync_playwright  # noqa: E402
+from rich.console import Console  # noqa: E402
+from rich.terminal_theme import MONOKAI  # noqa: E402
+from rich.text import Text  # noqa: E402
 
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.notations import as_rdata  # noqa: E402
 from ansible_collections.postroom.email.plugins.module_utils._api.dns.record_types import txt  # noqa: E402
@@ -50,6 +59,18 @@ const message = JSON.parse(require("node:fs").readFileSync(0, "utf8"));
 message.time = new Date(message.time);
 console.log(renderToStaticMarkup(createElement(Message, message)));
 """
+#: With a palette, the files are less than half as large.
+MAX_COLOURS = 128
+#: The steps of the demo in the picture.
+DEMO_STEPS = ("Remove an alias by hand", "Show the drift")
+#: The place before the title of a step, which is bold.
+_TITLE = re.compile(r"^(?=\x1b\[1m)", re.MULTILINE)
+#: The size of the terminal. Ansible's recap has 118 columns and the demo's indentation.
+ROWS, COLUMNS = 40, 122
+TERMINAL = """<!doctype html><meta charset="utf-8">
+<style>body {{ margin: 0; padding: 14px; background: #0c0c0c; color: {foreground} }}
+pre {{ margin: 0; font: 14px/1.3 "DejaVu Sans Mono", monospace }}</style>
+<pre>{code}</pre>"""
 LOGO = (
     "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 36 36'>"
     "<rect width='36' height='36' fill='%231f4e5f'/><text x='18' y='25' fill='white' "
@@ -65,9 +86,33 @@ def main(npm_folder: Path) -> None:
     with TemporaryDirectory() as name, sync_playwright() as playwright:
         folder = Path(name)
         browser = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
+        take(browser, write_demo(folder), width=1060)
         take(browser, write_report(folder), width=1000, height=590)
         take(browser, write_approval(folder, npm_folder), width=720)
         browser.close()
+
+
+def write_demo(folder: Path) -> Path:
+    """Run the demo in a terminal, and convert the steps in DEMO_STEPS to HTML."""
+    output, status = pexpect.run(
+        shlex.join([sys.executable, str(CHECKOUT / "tools" / "demo.py")]),
+        timeout=600,
+        withexitstatus=True,
+        encoding="utf-8",
+        dimensions=(ROWS, COLUMNS),
+    )
+    if status:
+        sys.exit(output)
+    parts = _TITLE.split(output.replace("\r\n", "\n"))
+    steps = {part.partition(". ")[2].partition("\x1b")[0]: part for part in parts}
+    if missing := [title for title in DEMO_STEPS if title not in steps]:
+        sys.exit(f"The demo has no step {missing[0]!r}. Set DEMO_STEPS to titles of its steps.")
+    console = Console(record=True, file=io.StringIO(), width=COLUMNS)
+    console.print(Text.from_ansi("".join(steps[title] for title in DEMO_STEPS).rstrip()))
+    page = folder / "demo.html"
+    html = console.export_html(theme=MONOKAI, code_format=TERMINAL, inline_styles=True)
+    page.write_text(html, "utf-8")
+    return page
 
 
 def write_report(folder: Path) -> Path:
@@ -155,6 +200,9 @@ def take(browser: Browser, page: Path, *, width: int, height: int | None = None)
         tab.goto(page.as_uri())
         picture = PICTURES / page.with_suffix(".png").name
         tab.screenshot(path=picture, full_page=height is None)
+    with Image.open(picture) as image:
+        palette = image.quantize(MAX_COLOURS)
+    palette.save(picture, optimize=True)
 
 
 if __name__ == "__main__":
