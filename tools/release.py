@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 MANIFEST, FILES = "MANIFEST.json", "FILES.json"
 #: A relative link in Markdown.
-LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)\s]+)\)")
+LINK = re.compile(r"\]\((?!https?\\?:|#|mailto:)([^)\s]+)\)")
 
 
 def main() -> None:
@@ -90,7 +90,7 @@ def run_builders(source: Path, dist: Path, env: Mapping[str, str]) -> None:
 
 
 def with_absolute_links(text: str) -> str:
-    """Return a page of the repository with absolute links, which work on Galaxy and PyPI."""
+    """Return a page of the repository with absolute links, which work on Galaxy."""
     metadata = galaxy()
 
     def absolute(link: re.Match[str]) -> str:

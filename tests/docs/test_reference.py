@@ -32,6 +32,8 @@ README = repository.read("README.md")
 TENANTS: dict[str, tuple[str, ...]] = {"email_domain": (), "email_mailbox": ("example.com",)}
 DEFAULT_TENANT = ("example.com", "alice@example.com", "bob@example.com")
 _LINK = re.compile(r"\]\(([^)#\s]*)#?([^)\s]*)\)")
+#: The beginning of an absolute link to a file.
+_FILES = f"{repository.read_yaml('galaxy.yml')['repository']}/blob/main/"
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`([^`]+)`")
@@ -89,11 +91,14 @@ def anchors(page: Path) -> set[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
 def test_every_linked_file_exists(page: Path) -> None:
-    """Each relative link on a page points to an existing file and heading."""
+    """Each link on a page to the repository points to an existing file and heading."""
     for link, anchor in _LINK.findall(repository.read(page)):
-        if "://" in link or link.startswith("mailto:"):
+        if link.startswith(_FILES):
+            file = repository.ROOT / link.removeprefix(_FILES)
+        elif "://" in link or link.startswith("mailto:"):
             continue
-        file = repository.ROOT / page.parent / link if link else repository.ROOT / page
+        else:
+            file = repository.ROOT / (page.parent / link if link else page)
         assert file.exists(), link
         assert not anchor or anchor in anchors(file), (link, anchor)
 
