@@ -77,6 +77,13 @@ def _resolve_files(app: Sphinx, document: nodes.document) -> None:
             link.replace_self(nodes.reference("", "", *link.children, refuri=uri))
 
 
+def _drop_badges(_app: Sphinx, document: nodes.document) -> None:
+    """Replace images of other sites with their texts, because the site loads nothing from there."""
+    for image in list(document.findall(nodes.image)):
+        if image["uri"].startswith("https://"):
+            image.replace_self(nodes.Text(image["alt"]))
+
+
 def _resolve_labels(
     _app: Sphinx, _env: BuildEnvironment, node: pending_xref, content: nodes.TextElement
 ) -> nodes.reference | None:
@@ -92,5 +99,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Connect the extension to Sphinx."""
     app.add_config_value("repository_url", "", "env", types=str)
     app.connect("doctree-read", _resolve_files)
+    app.connect("doctree-read", _drop_badges)
     app.connect("missing-reference", _resolve_labels)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
