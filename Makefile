@@ -2,9 +2,11 @@
 # the remaining checks. Everything else is in noxfile.py (`make help`).
 PYTHON ?= python3
 NOX := .venv/bin/nox
+# Make uv use the system's certificates, as pip does.
+export UV_SYSTEM_CERTS ?= true
 
-.PHONY: help demo demo-bot test test-all lint benchmark
-demo demo-bot test test-all lint benchmark: $(NOX)
+.PHONY: help demo demo-bot test test-all lint benchmark minimal-debian
+demo demo-bot test test-all lint benchmark minimal-debian: $(NOX)
 	$(NOX) -s $@
 
 help: $(NOX)
@@ -16,4 +18,4 @@ $(NOX):
 	    echo 'Python 3.11 or newer is needed: name one, as in `PYTHON=python3.12 make test`.' >&2; \
 	    exit 1; }
 	$(PYTHON) -m venv .venv
-	.venv/bin/pip install --quiet --disable-pip-version-check nox
+	.venv/bin/pip install --quiet --disable-pip-version-check 'nox[uv]'

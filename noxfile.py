@@ -51,6 +51,7 @@ from tools.sessions import (  # noqa: E402
     run_tier,
     run_with_coverage,
     target_env,
+    use_temporary_directory,
     version_of,
 )
 
@@ -59,8 +60,9 @@ OTHER_CORES = {core: wanted for core, wanted in CORES.items() if core != MAIN_CO
 OLDEST_AND_LATEST = {core: CORES[core] for core in (OLDEST_CORE, LATEST_CORE)}
 PROGRAM_PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 PROGRAMS = ("bot/postroom_bot", "service/postroom_service", "common/postroom_common")
-# The directories whose tests `make test` runs, except for tests marked `full`.
-TESTED = ("unit", "fakes", "service", "mail", "mail_host", "bot", "e2e", "docs")
+# The directories whose tests `make test` runs, except for tests marked `full`. The slowest tests
+# come first, so that no process has to run them alone at the end.
+TESTED = ("e2e", "bot", "docs", "mail", "service", "mail_host", "unit", "fakes")
 TEST_FOLDERS = [f"tests/{name}" for name in TESTED]
 
 nox.needs_version = ">=2026.10"
@@ -72,6 +74,7 @@ os.environ.setdefault("NOX_ENABLE_STALENESS_CHECK", "1")
 os.environ["ANSIBLE_HOME"] = str(STATE / "ansible-home")
 # Make uv use the system's certificates, as pip does.
 os.environ.setdefault("UV_SYSTEM_CERTS", "true")
+use_temporary_directory()
 # With this variable, each of the thousands of processes would compile its imports again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 nox.options.download_python = "never"
@@ -147,7 +150,7 @@ def lint(session: nox.Session) -> None:
         ("yamllint", "--strict", "."),
         (*schema, "vendor.github-workflows", ".github/workflows/ci.yml"),
         (*schema, "vendor.dependabot", ".github/dependabot.yml"),
-        ("lint-imports", "--no-cache"),
+        ("lint-imports", "--no-cache", "--no-logo"),
         ("reuse", "lint", "--lines"),
         ("antsibull-changelog", "lint"),
         env={"PYTHONPATH": os.pathsep.join([".collections", "bot", "service", "common"])},
@@ -281,6 +284,17 @@ def dns_current(session: nox.Session) -> None:
     pytest(session, "tests/dns/test_providers.py")
 
 
+@nox.session(name="minimal-debian", venv_backend="none", default=False)
+def minimal_debian(session: nox.Session) -> None:
+    """Run the README's commands in a minimal Debian. Requires root, mmdebstrap, systemd-nspawn.
+
+    An argument selects the release: `trixie` (the default) or `bookworm`.
+    """
+    (release,) = session.posargs or ("trixie",)
+    state = str(STATE / "minimal-debian")
+    session.run(sys.executable, "tools/minimal_debian.py", release, state, external=True)
+
+
 @tier_session(TEST_ALL_SESSIONS, MAIN_PYTHONS)
 def demo(session: nox.Session) -> None:
     """Demonstrate converging an example tenant against the reference service."""
@@ -300,7 +314,7 @@ def demo_bot(session: nox.Session) -> None:
 def ops(session: nox.Session) -> None:
     """Test AWX jobs, AWX setup, the bot's deployment and the HTML report."""
     session.install(*groups("test-ops"), ansible_core(MAIN_CORE), *BASE, *SERVICE, *BOT)
-    pytest(session, "tests/ops", "--no-loadscope-reorder")
+    pytest(session, "tests/ops")
 
 
 @tier_session(TEST_ALL_SESSIONS, MAIN_PYTHONS)

@@ -55,8 +55,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Add each test's docstring to the report, which then shows what a failed test guarantees."""
+    """Mark the tests that need PostgreSQL, and add each test's docstring to the report.
+
+    The report then shows what a failed test guarantees. pytest selects tests by mark after this.
+    """
     for item in items:
+        if "postgresql_url" in getattr(item, "fixturenames", ()):
+            item.add_marker("full")
         if docstring := getattr(getattr(item, "function", None), "__doc__", None):
             sentence = " ".join(docstring.partition("\n\n")[0].split())
             item.user_properties.append(("guarantee", sentence))

@@ -22,8 +22,12 @@ MESSAGE_LINES = 7
 TRACE_LINES = 8
 LINE_WIDTH = 200
 SLOWEST = 5
+# The packages in a reason that comes from tests/support/system_programs.py.
+PACKAGES = re.compile(r"\(Debian: ([^)]+)\)")
 # A line of code in a traceback, or the line that gives its location.
 TRACED = re.compile(r">|[^\s:]+:\d+: ")
+#: Its tests need PostgreSQL, so only `make test-all` runs them.
+NOT_MEASURED = "service/postroom_service/mail_host/"
 PRODUCTS = {
     "plugins": "plugins",
     "bot": "bot/postroom_bot",
@@ -103,6 +107,11 @@ def render(outcomes: list[Outcome]) -> Iterator[str]:
         skipped = Counter(test.reason for test in one.tests if test.result == "skipped")
         for why, times in skipped.items():
             yield f"{'':{width}}  - {times} skipped: {why}"
+    if packages := _missing_packages(outcomes):
+        yield ""
+        yield "To run the tests that need other programs: sudo apt-get install " + " ".join(
+            packages
+        )
     for one in outcomes:
         yield from _render_times(one)
     yield ""
@@ -119,6 +128,13 @@ def render(outcomes: list[Outcome]) -> Iterator[str]:
         for result in ("passed", "failed", "skipped")
     )
     yield ", ".join(counts)
+
+
+def _missing_packages(outcomes: Iterable[Outcome]) -> list[str]:
+    """Return the Debian packages that the reasons of skipped tests name."""
+    reasons = {test.reason for outcome in outcomes for test in outcome.tests}
+    named = (PACKAGES.findall(reason) for reason in reasons)
+    return sorted({package for group in named for names in group for package in names.split()})
 
 
 def _render_times(outcome: Outcome) -> Iterator[str]:
@@ -214,7 +230,11 @@ def _coverage(file: Path) -> dict[str, str]:
     files = json.loads(file.read_text("utf-8"))["files"]
     shares = {}
     for product, folder in PRODUCTS.items():
-        found = [entry["summary"] for name, entry in files.items() if name.startswith(folder)]
+        found = [
+            entry["summary"]
+            for name, entry in files.items()
+            if name.startswith(folder) and not name.startswith(NOT_MEASURED)
+        ]
         branches = sum(each["num_branches"] for each in found)
         covered = sum(each["covered_branches"] for each in found)
         shares[product] = f"{100 * covered / max(branches, 1):.1f} %"
@@ -230,4 +250,5 @@ def unmeasured(root: Path, file: Path) -> list[str]:
         for path in sorted(root.glob(f"{folder}/**/*.py"))
         if path.name != "__init__.py"
         and (name := path.relative_to(root).as_posix()) not in measured
+        and not name.startswith(NOT_MEASURED)
     ]

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +45,22 @@ SERVICE = [*EXTRAS["service"], *EXTRAS["mail"]]
 BOT = EXTRAS["bot"]
 
 
+def use_temporary_directory() -> None:
+    """Delete the temporary files of all programs at the end, unless the command line selects tests.
+
+    uv and pytest leave files in the directory for temporary files.
+    """
+    prefix = "nox-"
+    is_nested = Path(tempfile.gettempdir()).name.startswith(prefix)
+    if is_nested or "--" in sys.argv:
+        return
+    folder = tempfile.mkdtemp(prefix=prefix)
+    # Tests also run programs as other users.
+    Path(folder).chmod(0o1777)
+    os.environ["TMPDIR"] = tempfile.tempdir = folder
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+
+
 def groups(*names: str) -> list[str]:
     """Return the requirements in the dependency groups of pyproject.toml."""
     return list(nox.project.dependency_groups(PROJECT, *names))
@@ -68,7 +86,7 @@ def pytest(
     *paths: str,
     marker: str = "",
     processes: int = 4,
-    runner: tuple[str, ...] = ("pytest",),
+    runner: tuple[str, ...] = ("python", "-m"),
 ) -> None:
     """Run pytest with the command line's arguments or, if there are none, on the given paths.
 
@@ -77,9 +95,11 @@ def pytest(
     """
     results = RESULTS / session.name
     results.mkdir(parents=True, exist_ok=True)
-    arguments = session.posargs or (*paths, f"--numprocesses={processes}", "--dist=loadfile")
+    spread = (f"--numprocesses={processes}", "--dist=loadfile", "--no-loadscope-reorder")
+    arguments = session.posargs or (*paths, *spread)
     chosen = ("-m", marker) if marker and "-m" not in session.posargs else ()
-    session.run(*runner, f"--junit-xml={results / 'pytest.xml'}", *chosen, *arguments, env=ANSIBLE)
+    options = ("-p", "tools.progress", f"--junit-xml={results / 'pytest.xml'}", *chosen)
+    session.run(*runner, "pytest", *options, *arguments, env=ANSIBLE)
 
 
 def run_with_coverage(session: nox.Session, *paths: str, marker: str) -> None:
@@ -92,7 +112,7 @@ def run_with_coverage(session: nox.Session, *paths: str, marker: str) -> None:
     session.env["COVERAGE_FILE"] = str(folder / "data")
     output = RESULTS / session.name / "coverage.json"
     try:
-        pytest(session, *paths, marker=marker, runner=("coverage", "run", "-m", "pytest"))
+        pytest(session, *paths, marker=marker, runner=("coverage", "run", "-m"))
     finally:
         if any(folder.iterdir()):
             # Tests kill processes, which then leave incomplete data files.

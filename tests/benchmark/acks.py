@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 
 from ansible_collections.postroom.email.tests.benchmark.measure import Ratio
 from ansible_collections.postroom.email.tests.fakes.slack import delivery
-from ansible_collections.postroom.email.tests.support import postgresql
+from ansible_collections.postroom.email.tests.support import postgresql, system_programs
 from ansible_collections.postroom.email.tests.support.bot import running_bot
 from ansible_collections.postroom.email.tests.support.company import DOMAIN, employed, open_company
 from ansible_collections.postroom.email.tests.support.service import RunningService
@@ -146,8 +146,8 @@ def measure(_service: RunningService, folder: Path, items: int, rounds: int) -> 
     count = COMMANDS_PER_ITEM * items
     ratios: list[Ratio] = []
     with ExitStack() as stack:
-        if (place := postgresql.binaries()) is not None:
-            kinds["PostgreSQL"] = stack.enter_context(postgresql.cluster(place))
+        if system_programs.find("initdb"):
+            kinds["PostgreSQL"] = stack.enter_context(postgresql.cluster(postgresql.binaries()))
         for kind, url in kinds.items():
             with crowd(folder / kind, url) as type_commands:
                 type_commands(WARMING_UP, "connections", 1)

@@ -17,8 +17,7 @@ import pytest
 
 from ansible_collections.postroom.email.tests.docs import fenced_blocks
 from ansible_collections.postroom.email.tests.docs.guide_runner import Reader
-from ansible_collections.postroom.email.tests.support import repository
-from ansible_collections.postroom.email.tests.support.postgresql import binaries
+from ansible_collections.postroom.email.tests.support import repository, system_programs
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from ansible_collections.postroom.email.tests.support.tenant import Api
 from postroom_bot import config
@@ -102,7 +101,7 @@ def test_a_guide_works(guide: Path, reader: Reader, tenant: Api) -> None:
     reader.follow(guide)
 
 
-DATABASES = 2 if binaries() else 1
+DATABASES = 2 if system_programs.find("initdb") else 1
 BOT_README = repository.ROOT / "bot" / "README.md"
 #: Replacements for values that differ between runs. The order matters.
 VARYING = [

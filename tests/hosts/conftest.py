@@ -24,6 +24,14 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return mail_host.build_wheel(tmp_path_factory.mktemp("wheel"))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _directory_for_temporary_files() -> Iterator[None]:
+    """Let programs use /tmp, because the directory in TMPDIR does not exist on the hosts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("TMPDIR", raising=False)
+        yield
+
+
 RELEASES = list(debian.RELEASES)
 #: Two nodes with different Debian releases.
 NODES = "+".join(RELEASES)

@@ -21,7 +21,7 @@ from pathlib import Path
 import tomllib
 import yaml
 
-from ansible_collections.postroom.email.tests.support import repository
+from ansible_collections.postroom.email.tests.support import repository, system_programs
 from ansible_collections.postroom.email.tests.support.processes import Running
 
 MIRROR = "http://deb.debian.org/debian"
@@ -44,19 +44,13 @@ STOP_SECONDS = 60.0
 
 _CLONE_NEWNET = 0x40000000
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-_PROGRAMS = ("mmdebstrap", "systemd-nspawn", "nsenter", "ip")
 
 
 def unusable() -> str:
     """Return the reason why this machine can't run hosts, or an empty string."""
     if os.geteuid() != 0:
         return "only root can start hosts"
-    missing = [program for program in _PROGRAMS if not _find(program)]
-    return f"{' and '.join(missing)} not installed" if missing else ""
-
-
-def _find(program: str) -> str | None:
-    return shutil.which(program) or shutil.which(program, path="/usr/sbin:/sbin")
+    return system_programs.not_installed("mmdebstrap", "systemd-nspawn", "ip")
 
 
 class Host(Running):
@@ -137,7 +131,7 @@ def network(*addresses: str) -> Iterator[None]:
             *(f"addr add {address}/24 dev {BRIDGE}" for address in addresses),
             f"link set {BRIDGE} up",
         ):
-            subprocess.run([str(_find("ip")), *words.split()], check=True)
+            subprocess.run([system_programs.require("ip"), *words.split()], check=True)
         yield
     finally:
         libc.setns(before, _CLONE_NEWNET)

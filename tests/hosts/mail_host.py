@@ -338,9 +338,7 @@ def boot(
 @contextlib.contextmanager
 def _database() -> Iterator[tuple[Cluster, dict[str, Any]]]:
     """Run a database for nodes on the hosts' network, and yield the role's variables for it."""
-    place = postgresql.binaries()
-    assert place is not None, postgresql.NO_POSTGRESQL
-    with postgresql.stoppable_cluster(place, debian.GATEWAY) as cluster:
+    with postgresql.stoppable_cluster(postgresql.binaries(), debian.GATEWAY) as cluster:
         with psycopg.connect(cluster.url, autocommit=True) as connection:
             for role in ("postroom", *READERS):
                 statement = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}")

@@ -36,7 +36,6 @@ from ansible_collections.postroom.email.tests.mail.client import (
 from ansible_collections.postroom.email.tests.service.api import Api
 from ansible_collections.postroom.email.tests.support.loopback import free_port
 from ansible_collections.postroom.email.tests.support.postgresql import (
-    NO_POSTGRESQL,
     binaries,
     cluster,
 )
@@ -300,8 +299,6 @@ def test_checks_continue_after_the_database_failed(tmp_path: Path) -> None:
 def test_a_lost_database_loses_no_mail(tmp_path: Path) -> None:
     """While PostgreSQL is down, other mail servers get a temporary error."""
     place = binaries()
-    if place is None:
-        pytest.skip(NO_POSTGRESQL)
     with ExitStack() as stack:
         with cluster(place) as url:
             mail = stack.enter_context(mail_server(tmp_path, database=url))

@@ -18,7 +18,6 @@ from ansible_collections.postroom.email.tests.mail_host.host import (
     run_sql,
 )
 from ansible_collections.postroom.email.tests.support.postgresql import (
-    NO_POSTGRESQL,
     binaries,
     cluster,
 )
@@ -123,8 +122,6 @@ def test_missing_roles_are_named(
 ) -> None:
     """If roles are missing, a single sentence names them and the remedy."""
     place = binaries()
-    if place is None:
-        pytest.skip(NO_POSTGRESQL)
     with cluster(place) as url:
         monkeypatch.setenv("POSTROOM_SERVICE_DATABASE", url)
         run_sql(url, "CREATE ROLE postfix LOGIN")

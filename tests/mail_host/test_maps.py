@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import shutil
 import signal
 import socket
 import subprocess
@@ -29,9 +28,8 @@ from ansible_collections.postroom.email.tests.mail_host.host import (
     wait,
 )
 from ansible_collections.postroom.email.tests.service.api import unused_domain
+from ansible_collections.postroom.email.tests.support import system_programs
 from postroom_service.mail_host import lmdb_files
-
-POSTMAP = shutil.which("postmap", path="/usr/sbin:/usr/bin")
 
 
 def read(folder: Path, name: str = lmdb_files.MAILBOXES) -> dict[str, str]:
@@ -175,9 +173,9 @@ def test_a_sweep_does_not_delay_changes(host: MailHost, tmp_path: Path) -> None:
             blocking.rollback()
 
 
-@pytest.mark.skipif(POSTMAP is None, reason="postmap not installed")
 def test_postfix_reads_the_maps(host: MailHost, maps: Path, tmp_path: Path) -> None:
     """Postfix finds entries in the maps regardless of the case of the address."""
+    postmap = system_programs.require("postmap")
     name = mailbox(host)
     wait(lambda: name in read(maps))
     (tmp_path / "main.cf").touch()
@@ -187,7 +185,7 @@ def test_postfix_reads_the_maps(host: MailHost, maps: Path, tmp_path: Path) -> N
         (lmdb_files.DOMAINS, domain, domain),
         (lmdb_files.MAILBOXES, "nobody@example.invalid", ""),
     ):
-        command = [str(POSTMAP), "-c", str(tmp_path), "-q", key, f"lmdb:{maps}/{table}"]
+        command = [postmap, "-c", str(tmp_path), "-q", key, f"lmdb:{maps}/{table}"]
         found = subprocess.run(command, capture_output=True, text=True, check=False)
         assert found.stdout.strip() == value, found.stderr
 

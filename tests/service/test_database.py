@@ -33,7 +33,6 @@ from ansible_collections.postroom.email.tests.service.api import (
     mailbox_body,
 )
 from ansible_collections.postroom.email.tests.support.postgresql import (
-    NO_POSTGRESQL,
     binaries,
     cluster,
     fresh_database,
@@ -256,8 +255,6 @@ def test_a_lost_database_is_reported(tmp_path: Path) -> None:
     It can still be stopped cleanly.
     """
     place = binaries()
-    if place is None:
-        pytest.skip(NO_POSTGRESQL)
     with contextlib.ExitStack() as stack:
         with cluster(place) as url:
             service = stack.enter_context(running_service(tmp_path, database=url))

@@ -57,9 +57,7 @@ def use_secrets(api: Api) -> str:
 def dump(service: RunningService) -> str:
     """Return the contents of the database, both as files and as a dump."""
     if service.database.startswith("postgresql"):
-        place = binaries()
-        assert place is not None
-        command = [str(place / "pg_dump"), service.database]
+        command = [str(binaries() / "pg_dump"), service.database]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
     connection = sqlite3.connect(service.database)
     text = "\n".join(connection.iterdump())

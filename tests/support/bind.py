@@ -11,7 +11,6 @@ import base64
 import contextlib
 import os
 import secrets
-import shutil
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,8 +28,8 @@ import dns.rdataclass
 import dns.rdatatype
 import dns.tsig
 import dns.update
-import pytest
 
+from ansible_collections.postroom.email.tests.support import system_programs
 from ansible_collections.postroom.email.tests.support.loopback import free_port
 from ansible_collections.postroom.email.tests.support.processes import Running
 
@@ -174,9 +173,7 @@ def running(
         (folder / f"{name}.zone").write_text(f"$ORIGIN {name}.\n$TTL 3600\n{text}\n")
     configuration = _configuration(folder, server, [*keys, own_key], whole, forwards or {})
     (folder / "named.conf").write_text(configuration)
-    program = shutil.which("named") or shutil.which("named", path="/usr/sbin:/usr/local/sbin")
-    if program is None:
-        pytest.skip("BIND is not installed: named is neither on PATH nor in /usr/sbin")
+    program = system_programs.require("named")
     # One thread is enough, and BIND starts faster with it.
     command = [program, "-g", "-n", "1", "-c", str(folder / "named.conf")]
     process = Running(command, os.environ, server.log_path, STOP_SECONDS)

@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-NO_CHROMIUM = "no Chromium: chromium is not on PATH"
+from ansible_collections.postroom.email.tests.support import system_programs
+
 #: Without these flags, Chromium connects to Google's hosts at every start.
 FLAGS = (
     "--headless",
@@ -27,9 +27,7 @@ FLAGS = (
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Run Chromium. Skip the test if Chromium is not installed."""
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.skip(NO_CHROMIUM)
+    program = system_programs.require("chromium")
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
         yield started

@@ -4,12 +4,11 @@
 
 from __future__ import annotations
 
-import shutil
 import ssl
 import subprocess
 from pathlib import Path
 
-OPENSSL = shutil.which("openssl")
+from ansible_collections.postroom.email.tests.support import system_programs
 
 
 class Authority:
@@ -41,9 +40,8 @@ class Authority:
 def _new_certificate(
     path: Path, key: Path, name: str, extensions: list[str], *options: str
 ) -> None:
-    if OPENSSL is None:
-        raise FileNotFoundError("openssl")
-    command = [OPENSSL, "req", "-x509", "-days", "2", "-subj", f"/CN={name}", *options]
+    command = [system_programs.require("openssl"), "req", "-x509", "-days", "2"]
+    command += ["-subj", f"/CN={name}", *options]
     command += ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
     command += ["-keyout", str(key), "-out", str(path)]
     for extension in extensions:

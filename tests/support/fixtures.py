@@ -8,11 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ansible_collections.postroom.email.tests.support.postgresql import (
-    NO_POSTGRESQL,
-    binaries,
-    cluster,
-)
+from ansible_collections.postroom.email.tests.support.postgresql import binaries, cluster
 from ansible_collections.postroom.email.tests.support.service import RunningService, running_service
 
 
@@ -35,8 +31,5 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService
 @pytest.fixture(scope="session")
 def postgresql_url() -> Iterator[str]:
     """Run a PostgreSQL server, and return its URL. Skip the test if PostgreSQL is not installed."""
-    place = binaries()
-    if place is None:
-        pytest.skip(NO_POSTGRESQL)
-    with cluster(place) as url:
+    with cluster(binaries()) as url:
         yield url

@@ -8,7 +8,6 @@ import contextlib
 import itertools
 import os
 import pwd
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -19,23 +18,18 @@ from typing import Any
 
 import psycopg
 
+from ansible_collections.postroom.email.tests.support import system_programs
+
 START_SECONDS = 120.0
 STOP_SECONDS = 60.0
-NO_POSTGRESQL = "no PostgreSQL: neither initdb on PATH nor /usr/lib/postgresql/*/bin"
 UNPRIVILEGED = ("postgres", "nobody")
 
 _numbers = itertools.count(1)
 
 
-def binaries() -> Path | None:
-    """Return the directory of initdb and postgres, on PATH or in Debian's location, or None."""
-    on_path = shutil.which("initdb")
-    places = [Path(on_path).resolve().parent] if on_path else []
-    places += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    wanted = ("initdb", "postgres", "pg_isready")
-    return next(
-        (place for place in places if all((place / name).exists() for name in wanted)), None
-    )
+def binaries() -> Path:
+    """Return the directory of initdb and postgres. Skip the test if they are not installed."""
+    return Path(system_programs.require("initdb")).resolve().parent
 
 
 class Cluster:

@@ -9,6 +9,7 @@ import os
 import secrets
 import shutil
 import sqlite3
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,7 @@ import httpx
 import pytest
 from dns.message import make_query
 
+from ansible_collections.postroom.email.tests.support import system_programs
 from ansible_collections.postroom.email.tests.support.bind import values_of
 from ansible_collections.postroom.email.tests.support.loopback import free_port
 from ansible_collections.postroom.email.tests.support.processes import Running
@@ -82,12 +84,13 @@ def running(place: Path, zones: Mapping[str, str]) -> Iterator[PowerDnsServer]:
     :param place: the directory in which the server's directory is created
     :param zones: the lines of each zone file, keyed by zone name
     """
-    program = shutil.which("pdns_server") or shutil.which("pdns_server", path="/usr/sbin")
-    if program is None or not _SCHEMA.exists():
-        pytest.skip("PowerDNS is not installed, or its schema for SQLite is missing")
+    program = system_programs.require("pdns_server")
+    if not _SCHEMA.exists():
+        pytest.skip("PowerDNS's schema for SQLite not installed (Debian: pdns-backend-sqlite3)")
     port, api_port = free_port(), free_port()
     folder = place / f"powerdns-{port}"
     folder.mkdir()
+    sockets = tempfile.mkdtemp(prefix="pdns-")
     key = secrets.token_urlsafe(24)
     server = PowerDnsServer(
         "127.0.0.1", port, f"http://127.0.0.1:{api_port}", folder / "log", api_key=key
@@ -99,7 +102,8 @@ def running(place: Path, zones: Mapping[str, str]) -> Iterator[PowerDnsServer]:
         "gsqlite3-database": folder / "zones.sqlite3",
         "local-address": server.address,
         "local-port": server.port,
-        "socket-dir": folder,
+        # The path of a socket has at most 107 bytes.
+        "socket-dir": sockets,
         "api": "yes",
         "api-key": server.api_key,
         "webserver-address": server.address,
@@ -120,6 +124,7 @@ def running(place: Path, zones: Mapping[str, str]) -> Iterator[PowerDnsServer]:
         yield server
     finally:
         process.stop()
+        shutil.rmtree(sockets)
 
 
 def _answers(server: PowerDnsServer) -> bool:

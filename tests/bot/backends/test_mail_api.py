@@ -38,7 +38,7 @@ from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
     scripted,
 )
 from ansible_collections.postroom.email.tests.service.api import Api
-from ansible_collections.postroom.email.tests.support.certificates import OPENSSL, Authority
+from ansible_collections.postroom.email.tests.support.certificates import Authority
 from ansible_collections.postroom.email.tests.support.recording_proxy import recording
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from postroom_bot.backends.awx_client import AwxClient
@@ -319,7 +319,6 @@ def test_a_conflict_at_the_last_moment_is_refused(
     assert api.get(ALICE).status_code == 404
 
 
-@pytest.mark.skipif(OPENSSL is None, reason="the openssl program is not installed")
 def test_an_untrusted_certificate_gets_no_request(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -28,14 +28,11 @@ from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
     ScriptedServer,
     json_reply,
 )
-from ansible_collections.postroom.email.tests.support.certificates import OPENSSL, Authority
+from ansible_collections.postroom.email.tests.support.certificates import Authority
 from ansible_collections.postroom.email.tests.support.clients import TOKEN, Serve
 from ansible_collections.postroom.email.tests.support.modules import run_module
 
-pytestmark = [
-    pytest.mark.matrix,
-    pytest.mark.skipif(OPENSSL is None, reason="the openssl program is not installed"),
-]
+pytestmark = pytest.mark.matrix
 PASSWORD, SECOND = "pw-8Kd'q\"-Zebra-\u00fc", "pw-2Lm%r7-Zebra"
 ANN = "ann@example.com"
 YES, NO = "{tag} OK welcome", "{tag} NO [AUTHENTICATIONFAILED] wrong"

@@ -30,7 +30,7 @@ from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
     redirect,
     scripted,
 )
-from ansible_collections.postroom.email.tests.support.certificates import OPENSSL, Authority
+from ansible_collections.postroom.email.tests.support.certificates import Authority
 from ansible_collections.postroom.email.tests.support.clients import (
     TOKEN,
     Serve,
@@ -44,8 +44,6 @@ Open = Callable[..., Transport]
 ALICE = parse_address("alice@example.com")
 LIST = calls.list_page()
 SLOW = Reply(200, b"{}", {"X-Filler": "x" * 900}, drip=0.02, drip_head=True)
-
-needs_openssl = pytest.mark.skipif(OPENSSL is None, reason="the openssl program is not installed")
 
 
 @pytest.fixture
@@ -258,7 +256,6 @@ def server(authority: Authority) -> Iterator[ScriptedServer]:
         yield serving
 
 
-@needs_openssl
 def test_only_the_authority_of_ca_path_is_trusted(
     server: ScriptedServer, authority: Authority, tmp_path: Path, open_transport: Open
 ) -> None:
@@ -279,7 +276,6 @@ def test_only_the_authority_of_ca_path_is_trusted(
     assert server.lines == ["GET /api/principal"] * 2
 
 
-@needs_openssl
 def test_a_certificate_of_another_host_is_refused(
     authority: Authority, open_transport: Open
 ) -> None:
@@ -290,7 +286,6 @@ def test_a_certificate_of_another_host_is_refused(
         assert other.requests == []
 
 
-@needs_openssl
 def test_a_deadline_holds_within_tls(
     server: ScriptedServer, authority: Authority, open_transport: Open
 ) -> None:
