@@ -93,15 +93,20 @@ def authenticate(connection: Connection, headers: list[str]) -> Caller:
             "Send one header of the form Authorization: Bearer <ACCESS_TOKEN>.",
             headers={"WWW-Authenticate": 'Bearer realm="postroom"'},
         )
-    row = connection.execute(
-        _FIND_CALLER, {"hash": _digest(text.strip()), "now": int(time.time())}
-    ).first()
-    if row is None:
+    caller = find_caller(connection, text)
+    if caller is None:
         challenge = {"WWW-Authenticate": 'Bearer realm="postroom", error="invalid_token"'}
         raise Problem(
             "token_invalid", "The token is unknown, expired or revoked.", headers=challenge
         )
-    return Caller._make(row)
+    return caller
+
+
+def find_caller(connection: Connection, token: str) -> Caller | None:
+    """Return the caller that a token identifies, or None if it is unknown, expired or revoked."""
+    values = {"hash": _digest(token.strip()), "now": int(time.time())}
+    row = connection.execute(_FIND_CALLER, values).first()
+    return None if row is None else Caller._make(row)
 
 
 def _digest(text: str) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from sqlalchemy import Connection
 from starlette.types import ASGIApp
 
 from postroom_common import logs
@@ -111,7 +112,10 @@ def cli() -> None:
     help="File for the URL, process ID and mail ports, written once the service listens.",
 )
 @click.option(
-    "--bootstrap", metavar="TENANT", callback=checked(line), help="Create a token for this tenant."
+    "--bootstrap",
+    metavar="TENANT",
+    callback=checked(line),
+    help="Create a token for this tenant, unless --token-file already contains a valid one.",
 )
 @click.option("--token-file", type=Path, help="File to which --bootstrap writes the token.")
 @option("--faults", metavar="SPEC", read=parse_plan, help="Inject faults.")
@@ -133,10 +137,11 @@ def serve_api(**options: Any) -> None:
     logs.configure(program=PROGRAM, style=options["log_format"], level=options["log_level"])
     with open_database(options["database"], memory=True) as database:
         if options["bootstrap"] is not None:
-            token = database.write(
-                lambda connection: auth.create(connection, options["bootstrap"], label="bootstrap")
+            database.write(
+                lambda connection: _bootstrap(
+                    connection, options["bootstrap"], options["token_file"]
+                )
             )
-            write_private(options["token_file"], token + "\n")
         service = Service(
             database,
             options["secret_cost"],
@@ -156,6 +161,17 @@ def serve_api(**options: Any) -> None:
                 for name in ("host", "port", "tls_cert", "tls_key", "ready_file")
             },
         )
+
+
+def _bootstrap(connection: Connection, tenant: str, file: Path) -> None:
+    """Create a token for a tenant and write it to a file that does not contain a valid one yet."""
+    try:
+        caller = auth.find_caller(connection, file.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError):
+        caller = None
+    if caller is None or caller.tenant != tenant:
+        # If the file can't be written, the transaction does not create the token either.
+        write_private(file, auth.create(connection, tenant, label="bootstrap") + "\n")
 
 
 @contextlib.asynccontextmanager

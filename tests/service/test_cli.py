@@ -100,6 +100,7 @@ def test_a_password_on_the_command_line_is_refused(
         (["--database", "mysql://host/x"], "unsupported database mysql"),
         (["--database", "postgresql:///x?host=/nonexistent"], "the database can't be used"),
         (["--bootstrap", "t"], "--bootstrap and --token-file"),
+        (["--bootstrap", "t", "--token-file", "/nonexistent/x"], "/nonexistent/x can't be written"),
         (["--tls-cert", "/nonexistent", "--tls-key", "/nonexistent"], "certificate or key"),
         (["--host", "203.0.113.1"], "can't listen on 203.0.113.1 port 0"),
     ],
@@ -163,6 +164,26 @@ def test_the_life_of_tokens(
         check_problem(api.call("GET", "/api/principal"), 401, "token_invalid")
     assert "revoked" in command("list")
     assert status(file_service.token) == 200
+
+
+def test_a_restart_keeps_a_valid_token(tmp_path: Path) -> None:
+    """A start creates a token only if the token file contains no valid token of the tenant."""
+
+    def start(tenant: str = "acme", revoke: str = "") -> tuple[str, int]:
+        with running_service(tmp_path, tenant=tenant) as service:
+            with Api(service.url, service.token) as api:
+                assert api.call("GET", "/api/principal").status_code == 200
+            if revoke:
+                service.command("token", "revoke", revoke)
+            return service.token, len(service.command("token", "list").splitlines()) - 1
+
+    first = start()
+    assert first[1] == 1
+    assert start(revoke="1") == first
+    second = start()
+    assert (second[0] != first[0], second[1]) == (True, 2)
+    other = start("other")
+    assert (other[0] != second[0], other[1]) == (True, 3)
 
 
 @pytest.mark.parametrize(
