@@ -243,6 +243,7 @@ def test_a_resolver_that_lies_about_an_include(scene: Scene) -> None:
             found = seen(HOME, authority, resolvers=(liar,))
     assert statuses(found) == MATCH
     assert "could not be counted" in found.advice[0]
+    assert "Therefore, the SPF record at " in found.advice[0]
 
 
 def test_a_resolver_that_fails(scene: Scene) -> None:

@@ -144,6 +144,8 @@ def _domain_flaw(domain: str) -> str:
     wrong = next(
         (label for label in labels if not _LABELS.fullmatch(_ascii_domain(label) or "")), domain
     )
+    if not wrong.isascii() or _LABELS.fullmatch(wrong):
+        return f"IDNA 2008 does not allow its label {_shown(wrong)}"
     return f"its label {_shown(wrong)} has characters other than letters, digits and inner hyphens"
 
 

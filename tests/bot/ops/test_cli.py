@@ -96,7 +96,7 @@ def test_a_configuration_is_checked_online(
 @pytest.mark.parametrize(
     ("wrong", "remedy"),
     [
-        ({"api_token": "wrong"}, "Check api_token"),
+        ({"api_token": "wrong"}, "check api_token"),
         ({"api_url": "http://127.0.0.1:9", "timeout": "1"}, "Check api_url"),
     ],
 )

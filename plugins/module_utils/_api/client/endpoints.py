@@ -62,11 +62,13 @@ class Response(NamedTuple):
     """A complete HTTP response.
 
     :param headers: the headers, to look up by lower-case names
+    :param service: the URL of the service, for error messages
     """
 
     status: int
     headers: Mapping[str, str]
     body: bytes
+    service: str
     next_path: str | None = None
 
 

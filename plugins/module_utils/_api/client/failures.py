@@ -40,7 +40,10 @@ _BY_PROXY = (
     "required permission."
 )
 _BY_STATUS: dict[int, tuple[type[errors.ServiceError], str]] = {
-    401: (errors.Unauthorized, "Check api_token: it is wrong, expired or revoked."),
+    401: (
+        errors.Unauthorized,
+        "Check api_url, and check api_token: it is wrong, expired or revoked.",
+    ),
     403: (errors.Forbidden, "Use an api_token with the required permission."),
     409: (errors.AlreadyExists, _IN_USE),
     429: (errors.Throttled, "Try again later, or raise timeout and retries."),
@@ -69,7 +72,10 @@ def failure_of(
     stored = stored if isinstance(stored, list) else [stored]
     hidden = [*call.secrets, *secrets, *(each for each in stored if isinstance(each, str))]
     detail = errors.redact(_detail(body, text), hidden)
-    message = f"{describe(call)} failed with status {response.status}"
+    # Other errors concern the api_url or the api_token, which may belong to different services.
+    is_about_object = issubclass(kind, (errors.AlreadyExists, errors.NotFound, errors.Rejected))
+    place = "" if is_about_object else f" at {response.service}"
+    message = f"{describe(call)}{place} failed with status {response.status}"
     message += f" ({detail.rstrip('.')}). {advice}" if detail else f". {advice}"
     return kind(
         errors.hide(message[0].upper() + message[1:], hidden),

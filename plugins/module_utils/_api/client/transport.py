@@ -215,7 +215,7 @@ class Transport:
             if self._is_closed:
                 self.close()
         next_path = self._next_path(call, response)
-        return Response(response.status_code, response.headers, content, next_path)
+        return Response(response.status_code, response.headers, content, self._base_url, next_path)
 
     def _connect(self) -> _Connection:
         # An httpx client checks NO_PROXY to decide whether to use a proxy. If no

@@ -151,7 +151,7 @@ _TEXTS = {
     "First {how}.",
     "spf_already_rejected": "Receivers reject {record}: {why}. Fix it: {how}.",
     "spf_not_counted": "The DNS lookups for {names} could not be counted: no resolver answered, "
-    "or the name depends on the message. {record} may therefore need more than the {most} that "
+    "or the name depends on the message. Therefore, {record} may need more than the {most} that "
     "receivers allow.",
     "no_dnspython": "The DNS lookups that {record} needs were not counted. Install dnspython.",
     # The reasons why receivers reject an SPF record, and the remedies, as clauses.

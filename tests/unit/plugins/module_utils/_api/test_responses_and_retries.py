@@ -120,13 +120,18 @@ FAILURES: list[tuple[calls.Call[Any], int, Any, type[errors.ServiceError]]] = [
 ]
 
 
+SERVICE = "http://mail.test:8025/path"
+#: The kinds of failures that concern an object, and not the service or the token.
+OF_OBJECTS = (errors.AlreadyExists, errors.NotFound, errors.Rejected)
+
+
 def answer(status: int, body: Any, **headers: str) -> Response:
     """Return a response whose body is bytes or JSON."""
     if body is None:
         body = b""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     lower = {name.replace("_", "-"): text for name, text in headers.items()}
-    return Response(status, lower, content)
+    return Response(status, lower, content, SERVICE)
 
 
 @pytest.mark.parametrize("row", range(len(FAILURES)))
@@ -138,7 +143,8 @@ def test_a_failure_raises_its_own_error(row: int) -> None:
     assert caught.type is kind
     failure = caught.value.failure
     assert (failure.status, failure.method, failure.path) == (status, call.method, call.path)
-    assert f"status {status}" in str(caught.value)
+    place = "" if kind in OF_OBJECTS else f" at {SERVICE}"
+    assert f"{place} failed with status {status}" in str(caught.value)
     transient = kind in (errors.Throttled, errors.ProxyRefused) or status == 502
     assert caught.value.transient is transient
 
