@@ -54,6 +54,21 @@ display_ok_hosts = {show_unchanged}
 display_skipped_hosts = false
 """
 STOP_SECONDS = 5.0
+#: The ports are the defaults of `postroom-service serve`.
+NEXT_STEPS = """\
+To run a service of your own, install it as service/README.md describes, and start it in a new
+directory. The token is then in the file token, and the API is at http://127.0.0.1:8025:
+
+  postroom-service serve --mail --bootstrap demo --token-file token
+
+In a mail client, enter the whole address as the user name, a password from your account.yml,
+and these servers. Accept the service's own certificate, which is in mail-cert.pem:
+
+  IMAP  127.0.0.1, port 9930, TLS
+  SMTP  127.0.0.1, port 5870, STARTTLS
+
+Then read docs/tutorials/first-tenant.md to describe a whole tenant in a file, or
+docs/tutorials/run-your-own.md to build a mail host."""
 
 
 class Demo:
@@ -325,7 +340,7 @@ def main() -> int:
     conftest.collections_root(CHECKOUT)
     ended = "The service is stopped and its files are deleted."
     failures = (ServiceError, OSError, smtplib.SMTPException, imaplib.IMAP4.error)
-    return play("demo", demonstrate, ended, failures)
+    return play("demo", demonstrate, ended, failures, NEXT_STEPS)
 
 
 if __name__ == "__main__":

@@ -63,6 +63,10 @@ SALES, NEWS = "sales@example.com", "newsletter@example.com"
 DISGUISED = "Post.Master+x@example.com"
 #: The event of the audit row to tamper with. The approver is the row's actor.
 TAMPERED = "vote.counted"
+NEXT_STEPS = """\
+docs/tutorials/first-request.md connects the bot to a Slack workspace of your own. There, the
+token of the mail service is the bot's setting api_token.
+docs/guides/slack-bot.md then deploys it to a host and explains the policy."""
 
 
 class Demo:
@@ -333,7 +337,7 @@ def main() -> int:
     """Run the demo and return its exit status."""
     ended = "The mail service, Slack and the bot are stopped, and their files are deleted."
     failures = (BotError, ServiceError, CannotDo, AssertionError, OSError, smtplib.SMTPException)
-    return play("demo-bot", demonstrate, ended, failures)
+    return play("demo-bot", demonstrate, ended, failures, NEXT_STEPS)
 
 
 if __name__ == "__main__":

@@ -63,11 +63,16 @@ def expect(condition: object, sentence: str) -> None:
 
 
 def play(
-    name: str, demo: Callable[[Path], None], ended: str, failures: tuple[type[Exception], ...]
+    name: str,
+    demo: Callable[[Path], None],
+    ended: str,
+    failures: tuple[type[Exception], ...],
+    next_steps: str,
 ) -> int:
     """Run a demo in a temporary directory and return the exit status.
 
     :param ended: the message that everything has been stopped and deleted
+    :param next_steps: what to do after the demo
     :param failures: exceptions besides DemoError that are reported without a traceback
     """
     for number in SIGNALS:
@@ -85,6 +90,10 @@ def play(
         return 128 + signal.SIGINT
     headline("Done")
     say(f"{ended} You can run this again.")
+    print()
+    headline("Next")
+    for line in next_steps.splitlines():
+        say(line)
     return 0
 
 

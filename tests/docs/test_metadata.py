@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -16,6 +17,7 @@ from ansible_collections.postroom.email.plugins.doc_fragments.api import ModuleD
 from ansible_collections.postroom.email.plugins.modules import email_tenant
 from ansible_collections.postroom.email.tests.docs import fenced_blocks
 from ansible_collections.postroom.email.tests.support import repository
+from postroom_service.cli import serve_api
 
 VERSION = repository.read_yaml("galaxy.yml")["version"]
 PROJECT = repository.read_toml("pyproject.toml")["project"]
@@ -26,6 +28,12 @@ ARTIFACT = re.compile(
     r"|postroom-ee:([0-9.]+)|postroom\.email\n +version: (\S+)|This is version ([0-9.]*[0-9])"
 )
 ROLES = repository.roles()
+#: The files that users run.
+PROGRAMS = [
+    file
+    for file in repository.files()
+    if file.parts[0] in ("bot", "playbooks", "plugins", "roles", "service", "tools")
+]
 COMMENT = re.compile(r"^ *#.*$|\{#[\s\S]*?#\}", re.MULTILINE)
 
 
@@ -149,3 +157,27 @@ def test_a_program_names_the_extra_that_it_lacks(name: str, lacking: str) -> Non
             check=False,
         )
         assert (done.returncode, text in done.stdout + done.stderr) == (status, True)
+
+
+# --- pages and ports that programs mention ------------------------------------------------------
+
+
+def test_mentioned_pages_exist() -> None:
+    """Every page of the repository that a program, playbook or role mentions exists."""
+    place = re.compile(r"github\.com/postroom/email/(?:blob|raw)/main/([\w./-]*\w)")
+    texts = {file: (repository.ROOT / file).read_text("utf-8", "replace") for file in PROGRAMS}
+    named = {(file, page) for file, text in texts.items() for page in place.findall(text)}
+    for demo in ("tools/demo.py", "tools/demo_bot.py"):
+        pages = re.findall(r"\b[\w/-]+\.md\b", repository.read(demo))
+        assert pages
+        named |= {(Path(demo), page) for page in pages}
+    assert [each for each in sorted(named) if not (repository.ROOT / each[1]).is_file()] == []
+
+
+def test_the_demo_states_the_default_ports() -> None:
+    """After `make demo`, the ports of the API and of a mail client are those of `serve --mail`."""
+    defaults = {option.name: option.default for option in serve_api.params}
+    text = repository.read("tools/demo.py")
+    assert f"http://127.0.0.1:{defaults['port']}:" in text
+    assert f"IMAP  127.0.0.1, port {defaults['imap_port']}, TLS" in text
+    assert f"SMTP  127.0.0.1, port {defaults['submission_port']}, STARTTLS" in text

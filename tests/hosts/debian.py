@@ -170,8 +170,7 @@ def _debian_packages() -> list[str]:
     variables = yaml.safe_load(
         (repository.ROOT / "roles/mail_host/vars/main.yml").read_text("utf-8")
     )
-    packages: list[str] = variables["__mail_host_packages"]
-    return packages
+    return [package for group in variables["__mail_host_packages"].values() for package in group]
 
 
 def _requirements() -> list[str]:

@@ -105,8 +105,13 @@ def restored(
         assert run.status == 0, run.output
         new = token.read_text("utf-8").strip()
         assert new not in run.output
+        assert f"in this file on the controller: {token}\n" in run.output
+        assert f"IMAP  {mail_host.NAME}, port 993, TLS\n" in run.output
         empty = spare.api_of(new)
         assert empty.listing() == []
+        checked = run_playbook(spare, "mail_host", "--check", **tenant)
+        assert checked.status == 0, checked.output
+        assert "is running. Next:" not in checked.output
         checked = restore(spare, saved.folder, "--check")
         assert checked.status == 0, checked.output
         assert "would be restored" in checked.output

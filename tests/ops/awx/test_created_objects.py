@@ -103,6 +103,15 @@ def test_no_secret_is_printed(runs: Runs) -> None:
     assert shown(secrets, "".join(runs.awx.outputs).encode()) == []
 
 
+def test_the_output_ends_with_what_to_do_next(runs: Runs) -> None:
+    """The next steps name the credential and the templates, and check mode omits them."""
+    end = runs.first.output.rpartition("TASK [Show what to do next")[2]
+    assert f"{runs.awx.controller.url} is set up for the organization Postroom. Next:\n" in end
+    assert "are in the credential Postroom tenant." in end
+    assert "- Launch the job template Postroom drift." in end
+    assert "is set up for" not in runs.predicted.output + runs.checked.output
+
+
 def test_the_bot_s_settings_are_printed(runs: Runs) -> None:
     """The output ends with the IDs of the bot's job templates, as settings for the bot."""
     end = runs.second.output.rpartition("TASK [Show the bot's settings")[2]

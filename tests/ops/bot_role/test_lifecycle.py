@@ -116,6 +116,9 @@ def test_a_second_run_changes_nothing(host: Host) -> None:
     assert not left.exists()
     assert (run.status, recap_of(run).changed) == (0, 0), run.output
     assert host.result["action"] == "none"
+    next_steps = run.output.rpartition("TASK [postroom.email.bot : Show what to do next")[2]
+    assert "is ready. Next:\n" in next_steps
+    assert f"are in {host.config}/credentials." in next_steps
     example = host.deploy_by_example()
     assert (example.status, recap_of(example).changed) == (0, 0), example.output
     assert host.pid == before
@@ -136,6 +139,7 @@ def test_check_mode_predicts_the_changes(host: Host) -> None:
     settings, before = (host.config / "settings.yml").read_bytes(), host.pid
     run = host.deploy("--check")
     assert (run.status, recap_of(run).changed) == (0, 1), run.output
+    assert "is ready. Next:" not in run.output
     assert "-log_level: warning" in run.output
     assert host.result["action"] == "restarted"
     assert (host.config / "settings.yml").read_bytes() == settings
