@@ -66,7 +66,8 @@ TAMPERED = "vote.counted"
 NEXT_STEPS = """\
 docs/tutorials/first-request.md connects the bot to a Slack workspace of your own. There, the
 token of the mail service is the bot's setting api_token.
-docs/guides/slack-bot.md then deploys it to a host and explains the policy."""
+docs/guides/slack-bot.md then deploys it to a host and explains the policy. With /email password,
+people get the server and ports for their mail program, from the bot's setting mail_host."""
 
 
 class Demo:

@@ -14,6 +14,7 @@ description:
   - Error messages never include any part of the input, because it may be a password. By contrast,
     the P(ansible.builtin.from_yaml#filter) filter shows the lines that it cannot parse.
 author: [Postroom contributors (@postroom)]
+positional: variable
 options:
   _input:
     description:
@@ -23,6 +24,11 @@ options:
       - An empty string or V(null) means that there are no passwords.
     type: raw
     required: true
+  variable:
+    description: Name of the variable to show in error messages.
+    type: str
+    default: passwords
+    version_added: 1.0.0
 seealso:
   - module: postroom.email.email_tenant
 """
@@ -54,19 +60,19 @@ _REMEDY = "For each mailbox, write a line such as alice@example.com: 'password'"
 
 
 @as_filter
-def password_map(given: Any) -> dict[str, list[str]]:
+def password_map(given: Any, variable: str = "passwords") -> dict[str, list[str]]:
     # The whole map may be one inline vault string.
     given = decrypted(given)
-    data = _parsed(given) if isinstance(given, str) else given
+    data = _parsed(given, variable) if isinstance(given, str) else given
     if data is None:
         return {}
     if not isinstance(data, Mapping):
-        raise InvalidInput(f"passwords: This must be a map of addresses to passwords. {_REMEDY}.")
-    found = read_passwords({key: decrypted(value) for key, value in data.items()})
+        raise InvalidInput(f"{variable}: This must be a map of addresses to passwords. {_REMEDY}.")
+    found = read_passwords({key: decrypted(value) for key, value in data.items()}, variable)
     return {name.key: list(texts) for name, texts in found.items()}
 
 
-def _parsed(text: str) -> Any:
+def _parsed(text: str, variable: str) -> Any:
     try:
         # PyYAML's C parser does not accept Ansible's subclasses of str.
         return parse_yaml(str.__str__(text))
@@ -74,13 +80,13 @@ def _parsed(text: str) -> Any:
         # The key is not shown, because it is a password if the address and the password are
         # swapped.
         raise InvalidInput(
-            f"passwords: A key occurs twice, on lines {error.first} and {error.line}. Keep one."
+            f"{variable}: A key occurs twice, on lines {error.first} and {error.line}. Keep one."
         ) from None
     except Malformed as error:
         # The parser's message may include parts of the text.
         where = "" if error.line is None else f" (see line {error.line})"
         raise InvalidInput(
-            f"passwords: This is not valid YAML{where}. {_REMEDY}. With ansible-vault, encrypt the "
+            f"{variable}: This is not valid YAML{where}. {_REMEDY}. With ansible-vault, encrypt the "
             "whole file, not single values."
         ) from None
 

@@ -60,40 +60,43 @@ def mailbox_passwords(params: Params, name: Name) -> Passwords:
     return Passwords({name: tuple(values)}, replaces_passwords(params))
 
 
-def read_passwords(raw: Mapping[Any, Any]) -> dict[Name, tuple[str, ...]]:
-    """Parse the option ``passwords``, a mapping from addresses to a string or a list of strings.
+def read_passwords(
+    raw: Mapping[Any, Any], option: str = "passwords"
+) -> dict[Name, tuple[str, ...]]:
+    """Parse a mapping from addresses to a string or a list of strings.
 
+    :param option: the option or variable to name in errors
     :raises InvalidInput: if an address or a password is invalid; the message contains no password
     """
     found: dict[Name, tuple[str, ...]] = {}
     for key, value in raw.items():
         if not isinstance(key, str):
-            raise InvalidInput("passwords: A key is not a string. Write an email address instead.")
+            raise InvalidInput(f"{option}: A key is not a string. Write an email address instead.")
         try:
             name = parse_address(key)
         except InvalidInput:
             # If the address and the password are swapped, the key is a password.
             raise InvalidInput(
-                "passwords: A key is not an email address. Write each entry as address: password. "
+                f"{option}: A key is not an email address. Write each entry as address: password. "
                 "The key is not shown, because it may be a password."
             ) from None
         if name in found:
             first = next(each for each in found if each == name)
-            raise InvalidInput(f"passwords: {name} is the same as {first}. Keep one of the two.")
+            raise InvalidInput(f"{option}: {name} is the same as {first}. Keep one of the two.")
         found[name] = tuple(value) if isinstance(value, (list, tuple)) else (value,)
         if not found[name]:
             raise InvalidInput(
-                f"passwords: The list for {name} is empty. Add a password, or remove the list."
+                f"{option}: The list for {name} is empty. Add a password, or remove the list."
             )
         for text in found[name]:
             if not isinstance(text, str):
                 raise InvalidInput(
-                    f"passwords: The password of {name} is not a string. Write a string in "
+                    f"{option}: The password of {name} is not a string. Write a string in "
                     "quotes, or a list of strings."
                 )
             flaw = password_flaw(text)
             if flaw:
-                raise InvalidInput(f"passwords: The password of {name} {flaw}")
+                raise InvalidInput(f"{option}: The password of {name} {flaw}")
     return found
 
 

@@ -40,7 +40,7 @@ from ..module_utils._module import (
     connect,
     run_and_exit,
 )
-from ._variable_hints import unused_variables, with_variables
+from ._variable_hints import unused_variables, warnings_with_variables, with_variables
 from ._worker_module import HAS_PROFILES, WorkerModule, missing_parts, module_output
 
 try:
@@ -156,13 +156,17 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
         return found
 
     def _parse_returned_data(self, res: dict[str, Any], *profile: str) -> Any:
-        """Parse a module's output. Add the collection's variables to error messages."""
-        if self._option_variables and '"failed": true' in res["stdout"]:
+        """Parse a module's output. Add the collection's variables to errors and warnings."""
+        variables, output = self._option_variables, res["stdout"]
+        if variables and ('"failed": true' in output or '"warnings": ' in output):
             with suppress(ValueError):
-                data = json.loads(res["stdout"])
+                data = json.loads(output)
                 if isinstance(data.get("msg"), str) and data.get("failed") is True:
-                    data["msg"] = with_variables(data["msg"], self._option_variables)
-                    res = {**res, "stdout": json.dumps(data)}
+                    data["msg"] = with_variables(data["msg"], variables)
+                    for problem in data.get("problems", ()):
+                        problem["text"] = with_variables(problem["text"], variables)
+                data["warnings"] = warnings_with_variables(data.get("warnings", []), variables)
+                res = {**res, "stdout": json.dumps(data)}
         return super()._parse_returned_data(res, *profile)
 
     def _process_reason(self, variables: Mapping[str, Any]) -> str | None:
@@ -199,6 +203,7 @@ class InProcessAction(NormalAction):  # type: ignore[misc]
         def run() -> None:
             spec = {**API_OPTIONS, **self.argument_spec}
             module = WorkerModule(argument_spec=spec, supports_check_mode=True)
+            module.reword = functools.partial(with_variables, variables=self._option_variables)
             run_and_exit(module, self.ensure, _connections.get)
 
         self._update_module_args(self._task.action, self._task.args, variables)

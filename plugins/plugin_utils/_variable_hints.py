@@ -23,20 +23,43 @@ _MARKED = "(?:^|[Oo]ptions? |[Ss]et |narrow |[Rr]aise |[Ii]n )"
 
 
 def with_variables(message: str, variables: Mapping[str, str]) -> str:
-    """Append to a message the variable of each option that it mentions.
+    """Add to a message the variable of each option that it mentions, unless it already contains it.
 
     :param variables: the variables, keyed by option
     """
+    for option, variable in variables.items():
+        message = re.sub(rf"\bSet {option}\.(?!\w)", f"Set {variable}.", message)
     named = [
         f"{option} with {variable}"
         for option, variable in variables.items()
         if re.search(rf"(?m){_MARKED if '_' not in option else ''}\b{option}\b", message)
+        and f"{option} with {variable}" not in message
     ]
     if not named:
         return message
     end = "" if message.endswith(".") else "."
     separator = "\n" if "\n" in message else " "
     return f"{message}{end}{separator}Set {', '.join(named)}."
+
+
+def warnings_with_variables(warnings: Any, variables: Mapping[str, str]) -> Any:
+    """Add variables to the warnings in a module's result.
+
+    Up to ansible-core 2.18, each warning is a string. Later, it is a mapping in which the string is
+    nested as ``msg``.
+    """
+    if isinstance(warnings, str):
+        return with_variables(warnings, variables)
+    if isinstance(warnings, list):
+        return [warnings_with_variables(each, variables) for each in warnings]
+    if isinstance(warnings, dict):
+        return {
+            key: warnings_with_variables(value, variables)
+            if key == "msg" or not isinstance(value, str)
+            else value
+            for key, value in warnings.items()
+        }
+    return warnings
 
 
 def unused_variables(loader: Any, playbook: Path, options: Mapping[str, str]) -> Iterator[str]:

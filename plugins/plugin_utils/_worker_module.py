@@ -48,7 +48,16 @@ _MAX_LOGGED_SECRETS = 100
 
 
 class WorkerModule(Module):
-    """An AnsibleModule that does not log tasks with a large number of secrets."""
+    """An AnsibleModule that does not log tasks with a large number of secrets.
+
+    :ivar reword: a function that changes the text of each warning
+    """
+
+    reword: Callable[[str], str] = staticmethod(str)
+
+    def warn(self, warning: str, **options: Any) -> None:
+        """Add a warning, which ansible-core 2.19 and newer display immediately in this process."""
+        super().warn(self.reword(warning), **options)
 
     def _log_invocation(self) -> None:
         """Log the task, unless logging would take longer than the task."""

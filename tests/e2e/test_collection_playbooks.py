@@ -168,6 +168,17 @@ def test_messages_name_the_variables_that_work(
         "variable mail_alias is not used here. It is only used in: add_alias, remove_alias.",
     ):
         assert expected in output_text(done), done.output
+    runner.save("new.yml", {"mailboxes": ["ann@one.example", "cat@one.example"]})
+    for options, status in (((), 2), (("--check",), 0)):
+        done = runner.play("converge", *options, mail_definition_files="new.yml")
+        assert done.status == status, done.output
+        missing = "ann@one.example, cat@one.example: a new mailbox needs a password."
+        remedy = "Set mail_passwords_file or vault_mail_passwords."
+        assert f"{missing} {remedy}" in output_text(done)
+        assert "Set passwords" not in done.output
+    runner.save("passwords.yml", ["no map"])
+    done = runner.play("converge", mail_passwords_file="passwords.yml", **given)
+    assert "mail_passwords_file: This must be a map" in output_text(done)
     done = runner.play("converge", mail_max_deletions=1, **given)
     assert done.status == 0, done.output
     assert "WARNING" not in done.output

@@ -70,10 +70,7 @@ PROBLEMS = {
         "the module email_forwarder or a definition."
     ),
     "mailbox_missing": "The mailbox {name} does not exist. Create it first.",
-    "password_missing": (
-        "The mailbox {name} does not exist yet and can't be created without a password. "
-        "Set passwords."
-    ),
+    "password_missing": "{names}: a new mailbox needs a password. Set passwords.",
     "domain_missing": (
         "{names}: the domain {domain} is not registered in this tenant. Add the domain, or check "
         "its spelling."
@@ -150,7 +147,7 @@ PROBLEMS = {
 #: Problems that an earlier task may solve in a real run, so that check mode only warns about them.
 PREREQUISITES = {
     "mailbox_missing": "The mailbox {name} does not exist yet",
-    "password_missing": "The mailbox {name} does not exist yet, and passwords is not set",
+    "password_missing": "{names}: a new mailbox needs a password. Set passwords",
     "domain_missing": "The domain {domain} is not registered yet",
     "no_members": "The forwarder {name} does not exist yet",
 }

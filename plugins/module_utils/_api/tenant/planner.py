@@ -127,6 +127,7 @@ class _Planner:
                 yield from self._decide_individual(declared, found, claimed)
             elif found is not None:
                 self.desired_state.deleted[found.name] = declared.reason
+        yield from self._require_passwords()
 
     def _decide_individual(
         self, declared: DeclaredIndividual, found: Individual | None, claimed: set[Name]
@@ -155,10 +156,23 @@ class _Planner:
                 desired.set_if_created_meanwhile = (
                     self.definition.is_whole and self.passwords.replace and bool(desired.secrets)
                 )
-                if desired.is_new and not desired.secrets:
-                    params = {"name": declared.name}
-                    yield Problem("password_missing", params, declared.place, prerequisite=True)
         self.desired_state.present[declared.name] = desired
+
+    def _require_passwords(self) -> Iterator[Problem]:
+        """Yield one problem about all new mailboxes without a password."""
+        missing = [
+            desired.declared
+            for desired in self.desired_state.present.values()
+            if desired.is_new
+            and isinstance(desired.declared, DeclaredMailbox)
+            and not desired.secrets
+        ]
+        if missing:
+            from .messages import first_ten  # noqa: PLC0415
+
+            params = {"names": first_ten(str(each.name) for each in missing)}
+            place = missing[0].place if len(missing) == 1 else None
+            yield Problem("password_missing", params, place, prerequisite=True)
 
     def _plan_lists(
         self, declared: DeclaredIndividual, current: Individual, claimed: set[Name]

@@ -25,6 +25,16 @@ def test_an_option_in_a_message_gets_its_variable(message: str, named: str) -> N
     assert found == (f"{message}. Set {named}." if named else message)
 
 
+def test_warnings_get_variables_in_each_format() -> None:
+    """In warnings of each ansible-core version, the variable replaces the option to set."""
+    given, expected = "ann: new. Set passwords. Run again.", "ann: new. Set mail_p or b. Run again."
+    event = {"__ansible_type": "Event", "msg": given, "help_text": given}
+    found = _variable_hints.warnings_with_variables(
+        [given, {"event": event}], {"passwords": "mail_p or b"}
+    )
+    assert found == [expected, {"event": {**event, "msg": expected}}]
+
+
 def test_variables_that_do_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """An unused variable causes a warning, unless it may belong to another playbook."""
     names = ("max_deletions", "mail_scop", "mail_alias", "mail_state", "mail_x", "mail_purge", "x")

@@ -353,7 +353,12 @@ FINDINGS: dict[str, tuple[list[Principal], Parts, list[str]]] = {
     "a new mailbox without a password": (
         [HOME, box("alice")],
         {"mailboxes": [ALICE, BOB]},
-        ["* mailboxes[1]: password_missing name=bob"],
+        ["* mailboxes[1]: password_missing names=bob"],
+    ),
+    "new mailboxes without passwords, in one problem": (
+        [HOME],
+        {"mailboxes": [ALICE, BOB]},
+        ["* password_missing names=alice, bob"],
     ),
     "a loop over undeclared forwarders": (
         [HOME, team("b", "c"), team("c", "d", FAR), team("d", FAR, "x@example.com")],
