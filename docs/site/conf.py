@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import yaml
+from pygments.lexers.shell import BashLexer
+from sphinx.application import Sphinx
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "extensions"))
@@ -33,3 +35,8 @@ html_copy_source = False
 html_use_index = False
 # Don't warn about examples that contain templates, placeholders or omitted output.
 suppress_warnings = ["misc.highlighting_failure"]
+
+
+def setup(app: Sphinx) -> None:
+    """Highlight `console` blocks as commands. Pygments would expect prompts in them."""
+    app.add_lexer("console", BashLexer)

@@ -37,8 +37,8 @@ class Block:
 
     @property
     def commands(self) -> list[str]:
-        """The commands in a console block."""
-        return [line.removeprefix("$ ") for line in self.text.splitlines()]
+        """The commands in a block of commands."""
+        return self.text.splitlines()
 
 
 def all_blocks(file: Path = README) -> list[Block]:

@@ -101,6 +101,13 @@ def test_a_guide_works(guide: Path, reader: Reader, tenant: Api) -> None:
     reader.follow(guide)
 
 
+def test_commands_have_no_prompts() -> None:
+    """Readers can copy commands, because no page shows a prompt before them."""
+    pages = [file for file in repository.files() if file.suffix in (".md", ".rst")]
+    prompt = re.compile(r"^\s*\$ ", re.MULTILINE)
+    assert [str(page) for page in pages if prompt.search(repository.read(page))] == []
+
+
 DATABASES = 2 if system_programs.find("initdb") else 1
 BOT_README = repository.ROOT / "bot" / "README.md"
 #: Replacements for values that differ between runs. The order matters.

@@ -264,5 +264,5 @@ def test_the_tables_of_the_readme_are_complete(capsys: pytest.CaptureFixture[str
     for command in ("serve", "mail", "migrate", "grant", "domain verify", *tokens, *nodes):
         assert main([*command.split(), "--help"]) == 0
     known = set(re.findall(r"--[a-z][a-z-]+", capsys.readouterr().out))
-    text = re.sub(r"^\$ curl (.*\\\n)*.*$", "", README, flags=re.MULTILINE)
+    text = re.sub(r"^curl (.*\\\n)*.*$", "", README, flags=re.MULTILINE)
     assert known == set(re.findall(r"(?<=[`\[ ])--[a-z][a-z-]+", text))
