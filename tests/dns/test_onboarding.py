@@ -27,6 +27,8 @@ from ansible_collections.postroom.email.tests.support.tenant import Api
 ONE, TWO, PASTED = "one.onboarded.example", "xn--bcher-kva.example", "pasted.example"
 KEY = bind.new_key("mail")
 GUIDE = fenced_blocks.CHECKOUT / "docs" / "guides" / "dns.md"
+#: The section with a zone and a server to try the guide with. tests/hosts runs its commands.
+TRIAL = "A name server for trials"
 GRANTS = re.compile(r"^\s*(grant .*;)$", re.MULTILINE)
 
 
@@ -119,8 +121,11 @@ def test_mistakes_change_nothing(
 
 
 def test_the_guide_does_what_it_says(tmp_path: Path) -> None:
-    """With the guide's key and rules, the playbook can change only the domain's own records."""
-    zone = bind.Zone("@ TXT theirs", policy="\n".join(GRANTS.findall(GUIDE.read_text("utf-8"))))
+    """With the guide's zone and rules, the playbook can change only the domain's own records."""
+    files = {b.file_name: b.text for b in fenced_blocks.blocks(section=TRIAL, file=GUIDE)}
+    text = f"{files['/var/lib/bind/example.com.zone']}@ TXT theirs"
+    rules = "\n".join(GRANTS.findall(files["/etc/bind/named.conf.local"]))
+    zone = bind.Zone(text, policy=rules)
     folder, key = tmp_path / "desk", bind.new_key("mail-records")
     folder.mkdir()
     with (

@@ -19,7 +19,7 @@ PAGES = sorted(
 
 _FENCE = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
-_FILE_NAME = re.compile(r"as\s+`([\w.-]+)`:\s*$")
+_FILE_NAME = re.compile(r"(?:as|at the end of)\s+`([\w./-]+)`:\s*$")
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Block:
     """A fenced block.
 
     :param section: the heading above the block
-    :param file_name: the name of the file in which the reader should save the block
+    :param file_name: the file to which the reader should save or add the block
     """
 
     language: str
@@ -47,10 +47,15 @@ def all_blocks(file: Path = README) -> list[Block]:
     return [_block(content, match) for match in _FENCE.finditer(content)]
 
 
-def blocks(language: str, section: str | None = None, *, file: Path = README) -> list[Block]:
+def blocks(
+    language: str | None = None, section: str | None = None, *, file: Path = README
+) -> list[Block]:
     """Return all blocks of a language in a file or in one of its sections, in order."""
-    found = all_blocks(file)
-    return [b for b in found if b.language == language and section in (None, b.section)]
+    return [
+        block
+        for block in all_blocks(file)
+        if language in (None, block.language) and section in (None, block.section)
+    ]
 
 
 def _block(content: str, match: re.Match[str]) -> Block:

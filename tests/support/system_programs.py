@@ -16,6 +16,7 @@ from typing import NoReturn
 
 PACKAGES = {
     "chromium": "chromium",
+    "curl": "curl",
     "initdb": "postgresql",
     "ip": "iproute2",
     "mmdebstrap": "mmdebstrap",
@@ -23,6 +24,7 @@ PACKAGES = {
     "openssl": "openssl",
     "pdns_server": "pdns-server pdns-backend-sqlite3",
     "postmap": "postfix-lmdb",
+    "ssh": "openssh-client",
     "systemd-nspawn": "systemd-container",
 }
 
