@@ -41,7 +41,9 @@ def lay_out(source: Path) -> None:
         copy = source / f"{page}.md"
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
-    shutil.copytree(ROOT / "docs" / "pictures", source / "docs" / "pictures")
+    # The README and the pages in docs/ refer to the pictures by different paths.
+    for folder in ("docs/pictures", "pictures"):
+        shutil.copytree(ROOT / "docs" / "pictures", source / folder)
     with (source / "index.md").open("a", encoding="utf-8") as index:
         index.write("\n" + (SITE / "contents.md").read_text("utf-8"))
 

@@ -10,14 +10,16 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from ansible_collections.postroom.email.tests.docs import fenced_blocks
-from ansible_collections.postroom.email.tests.docs.guide_runner import Reader
+from ansible_collections.postroom.email.tests.docs import fenced_blocks, guide_runner
+from ansible_collections.postroom.email.tests.docs.guide_runner import Reader, write_program
 from ansible_collections.postroom.email.tests.support import repository, system_programs
+from ansible_collections.postroom.email.tests.support.loopback import free_port
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from ansible_collections.postroom.email.tests.support.tenant import Api
 from postroom_bot import config
@@ -26,16 +28,19 @@ from postroom_bot.store import audit, ledger, requests
 from postroom_bot.store.tables import migrate
 from postroom_common.database import Connection, Database
 
-#: Guides that need other servers. tests/dns, tests/ops and test_bot.py test these.
-ELSEWHERE = ("dns", "awx", "first-request")
+#: Guides that need other servers or a checkout. tests/dns, tests/ops, test_bot.py and
+#: test_readme.py test these.
+ELSEWHERE = ("dns", "awx", "first-request", "development")
 GUIDES = [
     file
     for file in fenced_blocks.PAGES
     if file.stem not in ELSEWHERE
     and any(b.language == "console" for b in fenced_blocks.all_blocks(file))
 ]
-#: The guides that create their tenant themselves.
-STARTING_EMPTY = ("first-tenant", "purge")
+#: The guide that starts after the README's playbook.
+AFTER_README = "first-tenant"
+#: The guide that creates its tenant itself.
+STARTING_EMPTY = "purge"
 #: The guide that the quick tests follow, because it is the fastest.
 QUICK = "troubleshooting"
 
@@ -96,7 +101,9 @@ def reader(
 )
 def test_a_guide_works(guide: Path, reader: Reader, tenant: Api) -> None:
     """Every command in a guide succeeds or fails as shown, and prints the lines that are shown."""
-    if guide.stem not in STARTING_EMPTY:
+    if guide.stem == AFTER_README:
+        reader.run_the_playbook_of_the_readme()
+    elif guide.stem != STARTING_EMPTY:
         fill(tenant)
     reader.follow(guide)
 
@@ -108,8 +115,29 @@ def test_commands_have_no_prompts() -> None:
     assert [str(page) for page in pages if prompt.search(repository.read(page))] == []
 
 
+def test_the_quick_start_of_the_service_works(tmp_path: Path) -> None:
+    """The commands in the service's README start it, create a mailbox, and send and read mail."""
+    system_programs.require("curl")
+    ports = {"": 8025, "SUBMISSION_": 5870, "IMAP_": 9930, "MX_": 2525}
+    free = {name: free_port() for name in ports}
+    text = {f":{port}": f":{free[name]}" for name, port in ports.items()}
+    blocks = [
+        replace(block, text=re.sub("|".join(text), lambda match: text[match[0]], block.text))
+        for section in ("Quick start", "Send and read a message")
+        for block in fenced_blocks.blocks(section=section, file=SERVICE_README)
+    ]
+    program = f'PYTHONPATH={":".join(sys.path)} exec {sys.executable} -m postroom_service "$@"'
+    write_program(tmp_path / "postroom-service", program)
+    env = {f"POSTROOM_SERVICE_{name}PORT": str(port) for name, port in free.items()}
+    env |= {"HOME": str(tmp_path), "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    output = guide_runner.run_in_one_shell(blocks, env, tmp_path)
+    for expected in ("Subject: Hello", "DKIM-Signature: ", "It works."):
+        assert expected in output
+
+
 DATABASES = 2 if system_programs.find("initdb") else 1
 BOT_README = repository.ROOT / "bot" / "README.md"
+SERVICE_README = repository.ROOT / "service" / "README.md"
 #: Replacements for values that differ between runs. The order matters.
 VARYING = [
     (r"127\.0\.0\.1:\d+", "127.0.0.1:PORT"),
