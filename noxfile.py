@@ -6,7 +6,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The repository's checks. `nox -s test` checks every change, and `nox -s test-all` runs the rest.
 
-nox is the only requirement: it installs the dependencies listed in the block above.
+`nox -s demo` and `nox -s demo-bot` show what Postroom does. nox installs what a session needs.
 """
 
 from __future__ import annotations

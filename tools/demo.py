@@ -56,13 +56,14 @@ display_skipped_hosts = false
 STOP_SECONDS = 5.0
 #: The ports are the defaults of `postroom-service serve`.
 NEXT_STEPS = """\
-To run a service of your own, install it as service/README.md describes, and start it in a new
-directory. The token is then in the file token, and the API is at http://127.0.0.1:8025:
+To run a service of your own with a mail server, install it as service/README.md describes, and
+start it in a new directory. The file token then contains a token for the API, which is at
+http://127.0.0.1:8025:
 
   postroom-service serve --mail --bootstrap demo --token-file token
 
-In a mail client, enter the whole address as the user name, a password from your account.yml,
-and these servers. Accept the service's own certificate, which is in mail-cert.pem:
+After you have created a mailbox, enter its address and password and these servers in a mail
+client. Accept the service's own certificate, which is in mail-cert.pem:
 
   IMAP  127.0.0.1, port 9930, TLS
   SMTP  127.0.0.1, port 5870, STARTTLS

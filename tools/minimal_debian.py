@@ -8,6 +8,7 @@ empty home directory, and a clone of the last commit.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -17,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 MIRROR = "http://deb.debian.org/debian"
-# Git needs ca-certificates to clone from a URL.
+# apt also installs ca-certificates with Git, which recommends it.
 PACKAGES = ("ca-certificates", "git", "make", "python3", "python3-venv")
 USER = "newcomer"
 USER_ID = 1000
@@ -38,7 +39,8 @@ if [ -n "$left" ]; then echo "Left in /tmp: $left"; exit 1; fi
 
 def image(release: str, state: Path) -> Path:
     """Return the tree of a minimal Debian with an ordinary user. Create it if it is missing."""
-    tree = state / release
+    digest = hashlib.sha256(" ".join(PACKAGES).encode()).hexdigest()[:12]
+    tree = state / f"{release}-{digest}"
     if not tree.exists():
         new = state / f"{release}.new"
         shutil.rmtree(new, ignore_errors=True)
@@ -57,6 +59,9 @@ def image(release: str, state: Path) -> Path:
 
 def clone(home: Path) -> None:
     """Clone the checkout into a new home directory that belongs to the user."""
+    status = ["git", "-C", str(ROOT), "status", "--porcelain"]
+    if subprocess.run(status, check=True, capture_output=True).stdout:
+        sys.exit("The newcomer gets a clone of the last commit: commit your changes first.")
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
     subprocess.run(["git", "clone", "--quiet", ROOT.as_uri(), str(home / "email")], check=True)
@@ -78,11 +83,12 @@ def main(release: str, state: Path) -> int:
         f"--bind-ro={CERTIFICATES}",
         f"--user={USER}",
         f"--chdir=/home/{USER}/email",
-        *(f"--setenv={name}={value}" for name, value in settings.items()),
+        # The values may contain passwords, so they are not in the command line.
+        *(f"--setenv={name}" for name in settings),
     ]
     try:
         command = ["systemd-nspawn", *options, "/bin/sh", "-c", SCRIPT]
-        return subprocess.run(command, check=False).returncode
+        return subprocess.run(command, check=False, env=os.environ | settings).returncode
     finally:
         shutil.rmtree(home, ignore_errors=True)
 

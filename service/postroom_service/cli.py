@@ -170,6 +170,8 @@ def _bootstrap(connection: Connection, tenant: str, file: Path) -> None:
     except (OSError, UnicodeDecodeError):
         caller = None
     if caller is None or caller.tenant != tenant:
+        if file.exists():
+            log.warning("%s: not a valid token of tenant %s; replacing it", file, tenant)
         # If the file can't be written, the transaction does not create the token either.
         write_private(file, auth.create(connection, tenant, label="bootstrap") + "\n")
 

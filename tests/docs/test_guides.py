@@ -115,6 +115,7 @@ def test_commands_have_no_prompts() -> None:
     assert [str(page) for page in pages if prompt.search(repository.read(page))] == []
 
 
+@pytest.mark.full
 def test_the_quick_start_of_the_service_works(tmp_path: Path) -> None:
     """The commands in the service's README start it, create a mailbox, and send and read mail."""
     system_programs.require("curl")

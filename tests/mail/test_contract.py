@@ -45,6 +45,7 @@ def recipients(mail: MailServer, *addresses: str) -> list[int]:
         return [server.rcpt(address)[0] for address in addresses]
 
 
+@pytest.mark.full
 def test_mail_programs_connect_with_the_documented_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

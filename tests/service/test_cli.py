@@ -167,10 +167,12 @@ def test_the_life_of_tokens(
 
 
 def test_a_restart_keeps_a_valid_token(tmp_path: Path) -> None:
-    """A start creates a token only if the token file contains no valid token of the tenant."""
+    """A start replaces the token file only if it contains no valid token of the tenant."""
+    logs: list[str] = []
 
     def start(tenant: str = "acme", revoke: str = "") -> tuple[str, int]:
         with running_service(tmp_path, tenant=tenant) as service:
+            logs.append(service.log_path.read_text("utf-8"))
             with Api(service.url, service.token) as api:
                 assert api.call("GET", "/api/principal").status_code == 200
             if revoke:
@@ -184,6 +186,7 @@ def test_a_restart_keeps_a_valid_token(tmp_path: Path) -> None:
     assert (second[0] != first[0], second[1]) == (True, 2)
     other = start("other")
     assert (other[0] != second[0], other[1]) == (True, 3)
+    assert ["replacing it" in log for log in logs] == [False, False, True, True]
 
 
 @pytest.mark.parametrize(

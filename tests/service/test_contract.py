@@ -103,7 +103,12 @@ def test_deleted_principals_are_gone(api: Api) -> None:
         assert api.get(name).status_code == api.delete(name).status_code == 404
 
 
-@pytest.mark.parametrize("backend", ["memory", "postgresql"], indirect=True, scope="session")
+@pytest.mark.parametrize(
+    "backend",
+    ["memory", pytest.param("postgresql", marks=pytest.mark.full)],
+    indirect=True,
+    scope="session",
+)
 def test_each_database_serves(api: Api) -> None:
     """Principals can be created, changed, listed and deleted on each of the other databases."""
     test_delete_of_a_domain_takes_all_that_is_on_it(api)
