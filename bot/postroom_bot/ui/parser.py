@@ -11,95 +11,24 @@ import html
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import Any, NamedTuple
 
-from postroom_bot import addresses
-from postroom_bot.domain import ID_ALPHABET, ID_LENGTH, Action, Change
+from postroom_bot.domain import Action, Change
+from postroom_bot.ui.argument_types import (
+    ADDRESS,
+    DAY,
+    DESTINATIONS,
+    DOMAIN,
+    INVISIBLE,
+    REASON,
+    REQUEST,
+    ArgumentType,
+    InvalidValue,
+    trimmed,
+)
 from postroom_bot.ui.markup import one_line
 
 COMMAND = "/email"
-MAX_REASON = 200
-MAX_DESTINATIONS = 10
-
-_REQUEST = re.compile(rf"(?:R-)?([{ID_ALPHABET}]{{{ID_LENGTH},8}})", re.IGNORECASE | re.ASCII)
-# Quotes and brackets around an address, and punctuation after it.
-_PUNCTUATION = "\"'`()[]<>,;:!?\u2018\u2019\u201c\u201d\u00ab\u00bb"
-
-
-def _trimmed(text: str) -> str:
-    return text.strip().rstrip(".").strip(_PUNCTUATION).strip()
-
-
-def _address(text: str) -> str | None:
-    try:
-        return addresses.address(_trimmed(text))
-    except addresses.InvalidAddress:
-        return None
-
-
-def _address_list(text: str) -> tuple[str, ...] | None:
-    """Parse addresses separated by commas, spaces or "and". Duplicates are dropped."""
-    words = [word for word in re.split(r"[\s,;]+", text) if word and word.casefold() != "and"]
-    found = list(dict.fromkeys(_address(word) for word in words))
-    known = tuple(one for one in found if one is not None)
-    return known if None not in found and 1 <= len(known) <= MAX_DESTINATIONS else None
-
-
-def _domain(text: str) -> str | None:
-    """Parse a domain, which may be written as a URL."""
-    try:
-        return addresses.domain(re.sub(r"(?i)https?://", "", _trimmed(text)).removesuffix("/"))
-    except addresses.InvalidAddress:
-        return None
-
-
-def _day(text: str) -> date | None:
-    found = _trimmed(text)
-    try:
-        return (
-            date.fromisoformat(found) if re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", found) else None
-        )
-    except ValueError:
-        return None
-
-
-def _request_id(text: str) -> str | None:
-    found = _REQUEST.fullmatch(_trimmed(text))
-    return f"R-{found[1].upper()}" if found else None
-
-
-def _reason(text: str) -> str | None:
-    # one_line truncates at its limit, so allow one more character to detect longer text.
-    line = one_line(text, MAX_REASON + 1)
-    return line if len(line) <= MAX_REASON else None
-
-
-class ArgumentType(NamedTuple):
-    """A kind of value in a command or a form.
-
-    :param parse: a function that returns the normalized value, or None if the text is invalid
-    :param error: the error message for invalid text, in mrkdwn
-    """
-
-    parse: Callable[[str], Any]
-    error: str
-
-
-ADDRESS = ArgumentType(
-    _address,
-    "That is not an email address that I accept. Write it in full, such as `alice@example.com`;"
-    f" before the @, use only {addresses.SIGNS}.",
-)
-DESTINATIONS = ArgumentType(
-    _address_list,
-    f"Enter 1 to {MAX_DESTINATIONS} destination addresses, separated by commas,"
-    " such as `alice@example.com, bob@example.com`.",
-)
-DOMAIN = ArgumentType(_domain, "That is not a domain. Write it in full, such as `example.com`.")
-DAY = ArgumentType(_day, "That is not a date. Write it as `YYYY-MM-DD`, such as `2027-01-31`.")
-REQUEST = ArgumentType(_request_id, "That is not a request ID. Request IDs look like `R-7K2M`.")
-REASON = ArgumentType(_reason, f"The reason is too long. Use at most {MAX_REASON} characters.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,19 +147,18 @@ class Subcommand(NamedTuple):
         :param words: the words after those of the subcommand
         :raises InvalidCommand: if the arguments are invalid
         """
-        typed = self._split(words)
-        reason = REASON.parse(" ".join(typed.pop("because", ())))
-        if reason is None:
-            raise InvalidCommand(REASON.error)
         values: dict[str, Any] = {}
-        for argument in self.arguments:
-            found = typed.pop(argument.keyword, None)
-            if found or (found is not None and argument.keyword):
-                values[argument.name] = argument.type.parse(" ".join(found))
-                if values[argument.name] is None:
-                    raise InvalidCommand(f"{argument.type.error} {self.hint}")
-            elif argument.required:
-                raise InvalidCommand(f"The command is incomplete. {self.hint}")
+        try:
+            typed = self._split(words)
+            reason = REASON.parse(" ".join(typed.pop("because", ())))
+            for argument in self.arguments:
+                found = typed.pop(argument.keyword, None)
+                if found or (found is not None and argument.keyword):
+                    values[argument.name] = argument.type.parse(" ".join(found))
+                elif argument.required:
+                    raise InvalidCommand(f"The command is incomplete. {self.hint}")
+        except InvalidValue as error:
+            raise InvalidCommand(f"{error} {self.hint}") from None
         if typed.get(""):
             raise InvalidCommand(f"The command has extra words. {self.hint}")
         if isinstance(self.creates, Action):
@@ -243,10 +171,13 @@ class Subcommand(NamedTuple):
         typed: dict[str, list[str]] = {"": []}
         current = ""
         for place, word in enumerate(words, 1):
-            key = word.casefold()
+            key = trimmed(word).casefold()
             if key == "because" and self.allows_reason:
-                return {**typed, "because": list(words[place:])}
-            if key not in keywords:
+                reason = " ".join(words[place:])
+                if word.startswith(("(", "[")):
+                    reason = re.sub(r"[)\]]([.!?]*)$", r"\1", reason)
+                return {**typed, "because": [reason]}
+            if not key or key not in keywords:
                 typed[current].append(word)
             elif key in typed:
                 raise InvalidCommand(f"`{key}` occurs twice. {self.hint}")
@@ -370,12 +301,20 @@ def parse(text: str) -> Command:
             if subcommand.creates is Password:
                 raise TypedPassword from None
             raise
-    for place, word in enumerate(words):
+    raise _refusal(words)
+
+
+def _refusal(words: Sequence[str]) -> InvalidCommand:
+    """Return the refusal of words that begin with no subcommand."""
+    visible = [one_line(word, len(word)) for word in words]
+    for place, word in enumerate(visible):
         if _PASSWORD.match(word):
-            rest = " ".join(words[place + 1 :])
-            if not word.isalpha() or (rest and ADDRESS.parse(rest) is None):
-                raise TypedPassword
-    raise InvalidCommand(f"I don't know that command. `{COMMAND} help` lists the commands.")
+            rest = " ".join(visible[place + 1 :])
+            if not word.isalpha() or (rest and ADDRESS.convert(rest) is None):
+                return TypedPassword()
+    if visible != words:
+        return InvalidCommand(INVISIBLE)
+    return InvalidCommand(f"I don't know that command. `{COMMAND} help` lists the commands.")
 
 
 def _subcommand_of(words: Sequence[str]) -> Subcommand | None:

@@ -23,6 +23,16 @@ from slack_sdk.models.blocks import (
 
 from postroom_bot.domain import Action, Change, MessageRef, Person, Reason, Request
 from postroom_bot.ui import messages, parser
+from postroom_bot.ui.argument_types import (
+    ADDRESS,
+    DAY,
+    DESTINATIONS,
+    MAX_DESTINATIONS,
+    MAX_REASON,
+    REASON,
+    ArgumentType,
+    InvalidValue,
+)
 from postroom_bot.ui.markup import (
     MAX_ADDRESS,
     VALUE,
@@ -56,12 +66,12 @@ _MAX_REQUESTS = 10
 _MAX_OPTIONS = 100
 _MAX_OPTION = 75
 
-_REASON_INPUT = PlainTextInputElement(action_id=VALUE, max_length=parser.MAX_REASON)
-_INPUTS: Mapping[parser.ArgumentType, InputInteractiveElement] = {
-    parser.ADDRESS: PlainTextInputElement(action_id=VALUE, max_length=MAX_ADDRESS),
-    parser.DESTINATIONS: PlainTextInputElement(action_id=VALUE, max_length=3000, multiline=True),
-    parser.DAY: DatePickerElement(action_id=VALUE),
-    parser.REASON: _REASON_INPUT,
+_REASON_INPUT = PlainTextInputElement(action_id=VALUE, max_length=MAX_REASON)
+_INPUTS: Mapping[ArgumentType, InputInteractiveElement] = {
+    ADDRESS: PlainTextInputElement(action_id=VALUE, max_length=MAX_ADDRESS),
+    DESTINATIONS: PlainTextInputElement(action_id=VALUE, max_length=3000, multiline=True),
+    DAY: DatePickerElement(action_id=VALUE),
+    REASON: _REASON_INPUT,
 }
 
 
@@ -97,7 +107,7 @@ class Form(NamedTuple):
     def arguments(self) -> Iterator[parser.Argument]:
         """The arguments that the form asks for. Each argument's name is also its block id."""
         (subcommand,) = (one for one in parser.SUBCOMMANDS if one.creates is self.action)
-        return iter((*subcommand.arguments, parser.Argument("justification", parser.REASON)))
+        return iter((*subcommand.arguments, parser.Argument("justification", REASON)))
 
 
 _LABELS = {
@@ -139,7 +149,7 @@ FORMS: Mapping[str, Form] = {
         "Address to forward",
         {
             "target": "For example, team@example.com",
-            "destinations": f"Up to {parser.MAX_DESTINATIONS} addresses, separated by commas.",
+            "destinations": f"Up to {MAX_DESTINATIONS} addresses, separated by commas.",
             "last_day": "Forwarding ends after this day. Leave this empty to keep it.",
         },
     ),
@@ -200,10 +210,11 @@ def read_form(callback_id: str, values: Mapping[str, Any]) -> Change:
         selected = (entered.get("selected_option") or {}).get("value")
         text = (entered.get("value") or entered.get("selected_date") or selected or "").strip()
         if text:
-            read[name] = argument_type.parse(text)
-            if read[name] is None:
+            try:
+                read[name] = argument_type.parse(text)
+            except InvalidValue as error:
                 # Slack renders no markup in these messages.
-                errors[name] = argument_type.error.replace("`", "")
+                errors[name] = str(error).replace("`", "")
         elif is_required:
             errors[name] = "Fill this in."
     if errors:
@@ -290,7 +301,7 @@ def read_deny_reason(
     """
     data = json.loads(private_metadata)
     typed = values.get("reason", {}).get(VALUE, {}).get("value") or ""
-    reason = one_line(typed, parser.MAX_REASON)
+    reason = one_line(typed, MAX_REASON)
     return data["request"], MessageRef(data["channel"], data["ts"]), reason
 
 

@@ -10,6 +10,8 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+import pytest
+
 from ansible_collections.postroom.email.tests.fakes.slack.block_validation import problems
 from postroom_bot.domain import (
     Action,
@@ -23,6 +25,7 @@ from postroom_bot.domain import (
     Vote,
     VoteState,
 )
+from postroom_bot.ui import views
 from postroom_bot.ui.markup import Message
 
 NOON = datetime(2026, 11, 21, 12, 5, tzinfo=UTC)
@@ -66,6 +69,24 @@ def request(state: State = State.PENDING, **changes: Any) -> Request:
     """Return a request with these changes. Unless it is new or pending, it ended at 13:22 UTC."""
     ended = None if state in (State.NEW, State.PENDING) else NOON.replace(hour=13, minute=22)
     return replace(_REQUEST, **{"state": state, "closed_at": ended, **changes})
+
+
+def sent(**typed: str | None) -> dict[str, Any]:
+    """Return a view's values in Slack's format."""
+    values: dict[str, Any] = {}
+    for block, value in typed.items():
+        if block == "last_day":
+            values[block] = {"value": {"type": "datepicker", "selected_date": value}}
+        else:
+            values[block] = {"value": {"type": "plain_text_input", "value": value}}
+    return values
+
+
+def errors(form: str, **typed: str | None) -> dict[str, str]:
+    """Return the errors of a submitted form."""
+    with pytest.raises(views.FormErrors) as wrong:
+        views.read_form(form, sent(**typed))
+    return wrong.value.errors
 
 
 def legacy(text: str) -> Reason:

@@ -14,30 +14,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ansible_collections.postroom.email.tests.bot.ui import samples
-from ansible_collections.postroom.email.tests.bot.ui.samples import HOSTILE, check, seen
+from ansible_collections.postroom.email.tests.bot.ui.samples import (
+    HOSTILE,
+    check,
+    errors,
+    seen,
+    sent,
+)
 from postroom_bot.domain import Action, Change, MessageRef
 from postroom_bot.slack.manifest import manifest
-from postroom_bot.ui import parser, views
+from postroom_bot.ui import argument_types, parser, views
 
 SALES, ALICE, BOB = "sales@example.com", "alice@example.com", "bob@example.com"
-
-
-def sent(**typed: str | None) -> dict[str, Any]:
-    """Return a view's values in Slack's format."""
-    values: dict[str, Any] = {}
-    for block, value in typed.items():
-        if block == "last_day":
-            values[block] = {"value": {"type": "datepicker", "selected_date": value}}
-        else:
-            values[block] = {"value": {"type": "plain_text_input", "value": value}}
-    return values
-
-
-def errors(form: str, **typed: str | None) -> dict[str, str]:
-    """Return the errors of a submitted form."""
-    with pytest.raises(views.FormErrors) as wrong:
-        views.read_form(form, sent(**typed))
-    return wrong.value.errors
 
 
 def test_every_form_is_accepted_and_has_the_fields_of_its_errors() -> None:
@@ -83,10 +71,10 @@ def test_all_errors_are_shown_at_their_fields() -> None:
     typed = {"target": "sales", "mailbox": "<@U1>", "last_day": "soon", "justification": "x" * 201}
     found = errors("alias_add", **typed)
     assert found == {
-        "target": parser.ADDRESS.error.replace("`", ""),
-        "mailbox": parser.ADDRESS.error.replace("`", ""),
-        "last_day": parser.DAY.error.replace("`", ""),
-        "justification": parser.REASON.error,
+        "target": argument_types.ADDRESS.error.replace("`", ""),
+        "mailbox": argument_types.ADDRESS.error.replace("`", ""),
+        "last_day": argument_types.DAY.error.replace("`", ""),
+        "justification": argument_types.REASON.error,
     }
     found = errors("forward_add", target=SALES, destinations=f"{ALICE}, bob")
     assert found.keys() == {"destinations"}
@@ -179,6 +167,24 @@ UNDERSTOOD: list[tuple[str, parser.Command]] = [
         f"forward add {SALES} to {ALICE} , and {BOB}; {ALICE} because x, y",
         Change(Action.FORWARD_ADD, SALES, destinations=(ALICE, BOB), justification="x, y"),
     ),
+    (
+        f"forward add {SALES} to *_{ALICE} and {BOB}_*, (because: new)",
+        Change(Action.FORWARD_ADD, SALES, destinations=(ALICE, BOB), justification="new"),
+    ),
+    (
+        f"forward add {SALES} to _{ALICE}_ and _{BOB}_",
+        Change(Action.FORWARD_ADD, SALES, destinations=(ALICE, BOB)),
+    ),
+    ("alias add _jobs@example.com", Change(Action.ALIAS_ADD, "_jobs@example.com")),
+    (
+        f"alias add {SALES} (because customers ask (often)).",
+        add(justification="customers ask (often)."),
+    ),
+    (f"alias add {SALES} because (now) a fair (trade)", add(justification="(now) a fair (trade)")),
+    (
+        f"alias add {SALES} [to {ALICE}] [until 2099-12-31]",
+        add(mailbox=ALICE, last_day=date(2099, 12, 31)),
+    ),
     (f"forward remove {SALES}", Change(Action.FORWARD_REMOVE, SALES)),
     (f"PASSWORD <mailto:{ALICE}|{ALICE}>", parser.Password(ALICE)),
     ("dns <https://Example.com/>", parser.Dns("example.com")),
@@ -205,19 +211,23 @@ def test_documented_examples_are_understood() -> None:
 
 REFUSED = [
     ("alias add", "incomplete"),
-    ("alias add sales", parser.ADDRESS.error),
-    (f"alias add {SALES}, {ALICE} and {BOB}", parser.ADDRESS.error),
+    ("alias add sales", argument_types.ADDRESS.error),
+    (f"alias add {SALES}, {ALICE} and {BOB}", argument_types.ADDRESS.error),
     (f"alias add {SALES} for {ALICE}", "Write `/email alias add "),
-    (f"alias add {SALES} to bob", parser.ADDRESS.error),
+    (f"alias add {SALES} to bob", argument_types.ADDRESS.error),
     (f"alias add {SALES} to {ALICE} to {BOB}", "`to` occurs twice"),
-    (f"alias add {SALES} until tomorrow", parser.DAY.error),
-    (f"alias add {SALES} because {'x' * 201}", parser.REASON.error),
+    (f"alias add {SALES} until tomorrow", argument_types.DAY.error),
+    (f"alias add {SALES} because {'x' * 201}", argument_types.REASON.error),
     *(
-        (f"alias add {local}@example.com", parser.ADDRESS.error)
-        for local in ("m\u00fcller", "{{x}}", "sa`les", "sa\u200bles")
+        (f"alias add {local}@example.com", argument_types.ADDRESS.error)
+        for local in ("m\u00fcller", "{{x}}", "sa`les")
     ),
+    ("\u200balias add", argument_types.INVISIBLE),
+    (f"alias add {SALES} until 9999-12-31", "`2099-12-31`"),
+    (f"alias add {SALES} until 2100-01-01", "`2099-12-31`"),
+    (f"forward add {SALES} to _{ALICE}, bob_", argument_types.DESTINATIONS.error),
     (f"forward add {SALES} {ALICE}", "/email forward add"),
-    (f"forward add {SALES} to {ALICE}, bob", parser.DESTINATIONS.error),
+    (f"forward add {SALES} to {ALICE}, bob", argument_types.DESTINATIONS.error),
     ("forward list all", "extra words"),
     ("alias frobnicate", "`/email help`"),
     ("frobnicate", "`/email help`"),
@@ -277,5 +287,5 @@ def test_any_text_is_a_command_or_a_refusal_without_secrets(start: str, words: l
     else:
         reason = command.justification if isinstance(command, Change) else ""
         assert not reason or reason.isprintable()
-        assert len(reason) <= parser.MAX_REASON
+        assert len(reason) <= argument_types.MAX_REASON
     assert SECRET.casefold() not in said
