@@ -270,7 +270,7 @@ def _submit_form(deps: Dependencies, interaction: Interaction, view: View) -> di
     except UserError as error:
         text = reason_text(error.reason)
     else:
-        text = messages.received_text(request)
+        text = messages.received(request).text
     return {"response_action": "update", "view": views.text_modal(text)}
 
 
@@ -296,7 +296,7 @@ def _start_password(
         except NeedsApproval:
             change = Change(Action.PASSWORD, mailbox or "")
             request = request_service.submit(deps, interaction, change)
-            view = views.text_modal(messages.received_text(request))
+            view = views.text_modal(messages.received(request).text)
     except EXPECTED as error:
         text = _error_text(deps, interaction, Action.PASSWORD, error)
         view = views.text_modal(text, views.PASSWORD_TITLE)

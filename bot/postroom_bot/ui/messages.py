@@ -47,8 +47,6 @@ _MAX_RECORDS = 20
 _MAX_VALUE = 3000
 # Characters to reserve for the line that counts the omitted items.
 _ROOM = 40
-_RECEIVED = "Got it. I'll message you when it's done."
-_DRAFT = "The buttons will appear shortly. If they don't, look for a newer card for this request."
 
 
 def title(request: Request) -> str:
@@ -163,13 +161,10 @@ def summary(request: Request, votes: Sequence[Vote] = ()) -> str:
     return status
 
 
-def card(
-    request: Request, votes: Sequence[Vote], *, approvers: Sequence[str] = (), draft: bool = False
-) -> Message:
+def card(request: Request, votes: Sequence[Vote], *, approvers: Sequence[str] = ()) -> Message:
     """Return a request's card, which has buttons while the request is pending.
 
     :param approvers: the ids of Slack users and user groups to mention while it is pending
-    :param draft: whether to omit the buttons
     """
     who = _requester(request)
     lines = [f"{who} asks to {change_text(request)}."]
@@ -184,8 +179,6 @@ def card(
     if request.state is not State.PENDING:
         return message(lines)
     lines.append(mentions(approvers))
-    if draft:
-        return message([*lines, _DRAFT])
     return message(
         lines,
         button("Approve", REQUEST_APPROVE, f"Approve request {request.id}", request.id, "primary"),
@@ -202,12 +195,7 @@ def card(
 def received(request: Request) -> Message:
     """Return the confirmation that a request was received."""
     status = f"`{COMMAND} status {escape(request.id)}` shows its status."
-    return message([headline(request), _RECEIVED, status])
-
-
-def received_text(request: Request) -> str:
-    """Return the confirmation that a request was received, as text for a modal."""
-    return f"Request {request.id}: {change_text(request, _OWN_MAILBOX)}. {_RECEIVED}"
+    return message([headline(request), "Got it. I'll message you when it's done.", status])
 
 
 def status_message(request: Request, votes: Sequence[Vote] = ()) -> Message:

@@ -116,12 +116,20 @@ class LeasedRequest:
         audit.append(c, event, at=self.now, actor=actor, request_id=self.request.id, data=data)
 
     def lock(self) -> bool:
-        """Lock the mailbox until `transition` or `release`. Return whether it could be locked."""
+        """Renew the lease, and lock the mailbox until `transition` or `release`.
+
+        :returns: whether the mailbox could be locked
+        :raises LeaseLost: if the lease was lost
+        """
         now, name, holder = self.now, self.lock_name, self._holder
         until = now + self.deps.lease
-        taken = self.deps.database.write(
-            lambda c: mailbox_locks.lock(c, name, holder=holder, now=now, until=until)
-        )
+
+        def work(c: Connection) -> bool:
+            if not requests.renew(c, self.request, until=until):
+                raise LeaseLost(self.request.id)
+            return mailbox_locks.lock(c, name, holder=holder, now=now, until=until)
+
+        taken = self.deps.database.write(work)
         self._locked = name if taken else None
         return taken
 

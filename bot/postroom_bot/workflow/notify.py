@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from functools import partial
 
 from postroom_bot.domain import Action, MessageRef, Reason, Request, State, Vote, VoteState
 from postroom_bot.errors import SlackRejected
@@ -91,17 +90,12 @@ def _show_card(leased: LeasedRequest, votes: list[Vote]) -> None:
     if request.card_state == shown or (request.card is None and not pending):
         return
     approvers = leased.deps.policy().mentioned(request.quorum)
-    card = partial(messages.card, request, votes, approvers=approvers)
+    card = messages.card(request, votes, approvers=approvers)
     leased.renew()
-    is_shown = request.card is not None and _updated(leased, request.card, card())
-    if not is_shown and pending:
-        # Post without buttons first: if Slack's response is lost, the next attempt posts a second
-        # card, and the first one must not accept votes.
-        posted = _post(leased, card(draft=True))
-        is_shown = posted is not None and (
-            _updated(leased, posted, card()) or _post(leased, card()) is not None
-        )
-    if is_shown or not pending:
+    is_shown = request.card is not None and _updated(leased, request.card, card)
+    if pending and not is_shown:
+        _post(leased, card, shown)
+    else:
         leased.update(card_state=shown)
 
 
@@ -115,7 +109,12 @@ def _updated(leased: LeasedRequest, posted: MessageRef, card: Message) -> bool:
     return True
 
 
-def _post(leased: LeasedRequest, card: Message) -> MessageRef | None:
+def _post(leased: LeasedRequest, card: Message, shown: str) -> None:
+    """Post a card, or refuse the request if Slack rejects the card.
+
+    If Slack's response is lost, the next attempt posts a second card. Votes on the first one don't
+    count, because only the second one is stored.
+    """
     request = leased.request
     channel = leased.deps.policy().channel_of(request.quorum)
     try:
@@ -128,10 +127,13 @@ def _post(leased: LeasedRequest, card: Message) -> MessageRef | None:
         leased.report_rejected("card", rejection, remedy)
         data, result = {"slack": rejection.code}, Reason("request.no_card")
         leased.transition(State.REFUSED, data=data, result=result)
-        return None
+        return
     data = {"channel": posted.channel, "ts": posted.ts, "digest": request.digest}
-    leased.update(also_write=lambda c: leased.audit(c, "card.posted", audit.BOT, data), card=posted)
-    return posted
+    leased.update(
+        also_write=lambda c: leased.audit(c, "card.posted", audit.BOT, data),
+        card=posted,
+        card_state=shown,
+    )
 
 
 def _concerns_requester(request: Request) -> bool:

@@ -222,7 +222,6 @@ def _begin_approved(deps: Dependencies, key: str, person: Person, request_id: st
 
 
 def _set_password(leased: LeasedRequest) -> SecretStr:
-    leased.renew()
     if not leased.lock():
         _reopen_or_fail(leased, Reason("mailbox.busy"))
         raise UserError("mailbox.busy")

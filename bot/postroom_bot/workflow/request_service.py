@@ -136,7 +136,9 @@ def _why_no_vote(
         return Reason("vote.wrong_card")
     if not workspace.accepts_team(interaction.team):
         return Reason("person.elsewhere")
-    if request.card != interaction.card or not workspace.is_app(interaction.app):
+    # A person can press a button of a new card before the card is stored. The tally then compares
+    # the cards.
+    if request.card not in (None, interaction.card) or not workspace.is_app(interaction.app):
         return Reason("vote.wrong_card")
     if request.state is not State.PENDING:
         params = {"request": request.id, "state": str(request.state)}

@@ -106,7 +106,7 @@ def test_a_form_becomes_an_alias(flow: Deployment) -> None:
         form, {"target": address, "last_day": "2099-12-31", "justification": "by form"}
     )
     note = company.window(company.alice, "note")
-    assert "Request R-" in text_of(note)
+    assert "Request *R-" in text_of(note)
     company.alice.close(note)
     card = company.card_of(company.alice, address)
     assert "by form" in card.text

@@ -87,7 +87,7 @@ def test_the_password_of_another_person(flow: Deployment) -> None:
     """If two people approve a new password for a third person, that person can create it once."""
     company = flow.company
     company.bob.command(f"/email password {ALICE}")
-    assert "Request R-" in text_of(company.window(company.bob, "note"))
+    assert "Request *R-" in text_of(company.window(company.bob, "note"))
     company.wait_told(company.bob, "new password", "Waiting")
     card = company.slack.wait_for_message(company.approvals, f"new password for `{ALICE}`")
     number = number_of(card.text)

@@ -129,7 +129,6 @@ def test_notices_name_the_request() -> None:
     assert reminder.startswith(f"<!subteam^S1> <@{BOB}>")
     for text in (
         messages.received(fresh).text,
-        messages.received_text(fresh),
         reminder,
         audit,
     ):
