@@ -189,6 +189,17 @@ def is_own_request(request: Request, voter: Person) -> bool:
     return voter.user == request.requester or same_mailbox
 
 
+def why_not_approver(request: Request, voter: Person) -> Reason | None:
+    """Return why a person can't vote on a request, or None."""
+    if voter.obstacle:
+        return voter.obstacle
+    if is_own_request(request, voter):
+        return Reason("vote.own_request")
+    if not groups_of(request, voter):
+        return Reason("vote.not_an_approver", {"groups": [one.group for one in request.quorum]})
+    return None
+
+
 def is_approver(policy: Policy, person: Person) -> bool:
     """Return whether the policy makes this person an approver. Approvers may see all mailboxes."""
     groups = {policy.approvers, *(one.group for rule in policy.rules for one in rule.quorum)}

@@ -55,6 +55,7 @@ def register(app: App, deps: Dependencies, mail_host: str) -> None:
     :param mail_host: the host name of the IMAP and SMTP server, shown with each new password
     """
     _register_command(app, deps)
+    _register_votes(app, deps)
     _register_buttons(app, deps)
     _register_modals(app, deps, mail_host)
     _register_events(app, deps)
@@ -78,18 +79,12 @@ def _register_command(app: App, deps: Dependencies) -> None:
                 case Change() as change:
                     request = request_service.submit(deps, interaction, change)
                     answer = messages.received(request)
-                case parser.Status(request_id):
-                    answer = messages.request_list(
-                        queries.status(deps, interaction.user, request_id)
-                    )
-                case parser.Cancel(request_id):
-                    answer = reason_text(request_service.cancel(deps, interaction, request_id))
                 case parser.Help():
                     answer = messages.command_list()
-                case query:
+                case deferred:
                     reply(ack, WORKING)
                     acknowledged = time.monotonic()
-                    answer = _answer_query(deps, interaction, query)
+                    answer = _answer_deferred(deps, interaction, deferred)
                     wait_for_display(acknowledged)
                     reply(respond, answer)
                     return
@@ -112,27 +107,44 @@ def _error_text(deps: Dependencies, interaction: Interaction, action: str, error
     return reason_text(error.reason_without_retry)
 
 
-def _answer_query(
-    deps: Dependencies, interaction: Interaction, query: parser.Query
+def _answer_deferred(
+    deps: Dependencies, interaction: Interaction, command: parser.Deferred
 ) -> Message | str:
-    """Run a command that queries Slack and the mail service, and return the reply."""
-    user, team = interaction.user, interaction.team
+    """Run a command for which Slack must confirm the person's account, and return the reply."""
+    if isinstance(command, parser.Cancel):
+        return _cancel(deps, interaction, command.id)
     try:
-        match query:
+        person = deps.people.caller(interaction)
+        match command:
+            case parser.Status(request_id):
+                return messages.request_list(queries.status(deps, person.user, request_id))
             case parser.ListAliases(mailbox):
-                return messages.alias_list(*queries.aliases(deps, user, team, mailbox))
+                return messages.alias_list(*queries.aliases(deps, person, mailbox))
             case parser.ListForwards():
-                return messages.forward_list(queries.forwarders(deps, user, team))
+                return messages.forward_list(queries.forwarders(deps, person))
             case parser.Dns(domain):
-                return messages.dns_records(domain, queries.dns(deps, user, team, domain))
+                return messages.dns_records(domain, queries.dns(deps, domain))
     except EXPECTED as error:
         return _error_text(deps, interaction, "list", error)
 
 
-def _register_buttons(app: App, deps: Dependencies) -> None:
+def _cancel(deps: Dependencies, interaction: Interaction, request_id: str) -> str:
+    """Cancel a request, and return the reply."""
+    try:
+        return reason_text(request_service.cancel(deps, interaction, request_id))
+    except EXPECTED as error:
+        return _error_text(deps, interaction, "cancel", error)
+
+
+def _register_votes(app: App, deps: Dependencies) -> None:
     @app.block_action(messages.REQUEST_APPROVE)
     def approve(ack: Responder, body: Body, respond: Responder) -> None:
-        answer = request_service.vote(deps, interaction_of(body), approves=True)
+        interaction, refusal = interaction_of(body), None
+        if not request_service.may_vote(deps, interaction):
+            # The cached groups may be outdated, so ask Slack again.
+            ack()
+            refusal = request_service.turn_away(deps, interaction, approves=True)
+        answer = refusal or request_service.vote(deps, interaction, approves=True)
         ack()
         reply(respond, reason_text(answer))
 
@@ -141,7 +153,12 @@ def _register_buttons(app: App, deps: Dependencies) -> None:
         # The vote is saved when the person submits the reason.
         ack()
         interaction = interaction_of(body)
-        _open_modal(deps, interaction, views.deny_reason(interaction.request_id, interaction.card))
+        opened = _open_modal(deps, interaction, views.loading_modal(views.TITLE))
+        refusal = request_service.turn_away(deps, interaction, approves=False)
+        view = views.deny_reason(interaction.request_id, interaction.card)
+        if refusal is not None:
+            view = views.text_modal(reason_text(refusal))
+        deps.slack_api.update_view(opened, view)
 
     @app.view_submission(views.DENY_REASON)
     def deny(ack: Responder, body: Body) -> None:
@@ -155,23 +172,26 @@ def _register_buttons(app: App, deps: Dependencies) -> None:
         )
         ack(response_action="update", view=views.text_modal(reason_text(answer)))
 
+
+def _register_buttons(app: App, deps: Dependencies) -> None:
     @app.block_action(messages.REQUEST_CANCEL)
     def cancel(ack: Responder, body: Body, respond: Responder) -> None:
-        interaction = interaction_of(body)
-        answer = request_service.cancel(deps, interaction, interaction.request_id)
         ack()
+        interaction = interaction_of(body)
+        answer = _cancel(deps, interaction, interaction.request_id)
         if (body.get("view") or {}).get("type") == "home":
             _publish_home(deps, interaction.user)
         else:
-            reply(respond, reason_text(answer))
+            reply(respond, answer)
 
     @app.block_action(messages.REQUEST_EXTEND)
     def extend(ack: Responder, body: Body, respond: Responder) -> None:
         ack()
+        interaction = interaction_of(body)
         try:
-            request = request_service.extend(deps, interaction_of(body))
-        except UserError as error:
-            reply(respond, reason_text(error.reason))
+            request = request_service.extend(deps, interaction)
+        except EXPECTED as error:
+            reply(respond, _error_text(deps, interaction, "extend", error))
         else:
             reply(respond, messages.received(request))
 
@@ -207,7 +227,7 @@ def _publish_home(deps: Dependencies, user: str) -> None:
     aliases = None
     if not person.obstacle and person.mailbox:
         with suppress(*EXPECTED):
-            aliases = queries.aliases(deps, user, deps.workspace.team).aliases
+            aliases = queries.aliases(deps, person).aliases
     deps.slack_api.publish_home(user, views.home_tab(person, aliases, found, to_approve))
 
 
@@ -225,11 +245,7 @@ def _register_modals(app: App, deps: Dependencies, mail_host: str) -> None:
             _open_modal(deps, interaction, views.form(name))
             return
         opened = _open_modal(deps, interaction, views.loading_modal(views.TITLE))
-        aliases: list[str] = []
-        # If the list is not available, the person can type the address.
-        with suppress(*EXPECTED):
-            aliases = queries.aliases(deps, interaction.user, interaction.team).aliases
-        deps.slack_api.update_view(opened, views.form(name, aliases))
+        deps.slack_api.update_view(opened, _form_with_aliases(deps, interaction, name))
 
     def form(ack: Responder, body: Body) -> None:
         ack(**_submit_form(deps, interaction_of(body), body["view"]))
@@ -257,6 +273,18 @@ def _register_modals(app: App, deps: Dependencies, mail_host: str) -> None:
         _create_password(deps, mail_host, interaction_of(body), window, mailbox, request_id)
 
 
+def _form_with_aliases(deps: Dependencies, interaction: Interaction, name: str) -> View:
+    """Return a form that lists the person's aliases, or explain a refusal."""
+    try:
+        aliases = queries.aliases(deps, deps.people.caller(interaction)).aliases
+    except Forbidden as error:
+        return views.text_modal(_error_text(deps, interaction, "list", error))
+    except EXPECTED:
+        # The list is not available, but the person can type the address.
+        aliases = []
+    return views.form(name, aliases)
+
+
 def _submit_form(deps: Dependencies, interaction: Interaction, view: View) -> dict[str, Any]:
     """Submit the change in a form. Return the arguments for `ack`: a view or the form's errors."""
     try:
@@ -275,7 +303,12 @@ def _submit_form(deps: Dependencies, interaction: Interaction, view: View) -> di
 
 
 def _open_modal(deps: Dependencies, interaction: Interaction, view: View) -> ViewRef:
-    """Open a modal or, if the interaction took place in a modal, update that modal."""
+    """Open a modal or, if the interaction took place in a modal, update that modal.
+
+    A person who may not use the bot gets the reason instead, if it is known without calling Slack.
+    """
+    if obstacle := deps.people.known_obstacle(interaction):
+        view = views.text_modal(reason_text(obstacle))
     if interaction.modal is None:
         return deps.slack_api.open_view(interaction.trigger, view)
     return deps.slack_api.update_view(interaction.modal, view)

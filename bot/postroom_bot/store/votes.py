@@ -39,6 +39,14 @@ def on_request(connection: Connection, request_id: str) -> list[Vote]:
     return [Vote(**from_row(table, row)) for row in rows]
 
 
+def has_vote(connection: Connection, request_id: str, voter: str) -> bool:
+    """Return whether a person has a vote on a request that was not refused."""
+    mine = select(table.c.voter).where(
+        table.c.request == request_id, table.c.voter == voter, table.c.state != VoteState.REFUSED
+    )
+    return connection.scalar(mine) is not None
+
+
 def set_state(
     connection: Connection,
     vote: Vote,

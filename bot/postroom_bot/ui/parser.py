@@ -81,9 +81,9 @@ class Cancel:
     id: str
 
 
-#: Commands that query Slack and the mail service.
-Query = ListAliases | ListForwards | Dns
-Command = Menu | Help | Change | Password | Status | Cancel | Query
+#: Commands that the bot acknowledges before it answers them, because they call Slack.
+Deferred = ListAliases | ListForwards | Dns | Status | Cancel
+Command = Menu | Help | Change | Password | Deferred
 
 
 class InvalidCommand(Exception):

@@ -90,7 +90,7 @@ def authorize(
     :raises Unavailable: if the mail service does not respond
     """
     with deps.mail_slot():
-        person = deps.people.caller(interaction.user, interaction.team, fresh=True)
+        person = deps.people.caller(interaction, fresh=True)
         if request_id is not None:
             found = deps.database.read(lambda c: requests.get(c, request_id))
             return _require_approved(deps, found, person).change.target
@@ -122,7 +122,7 @@ def create_and_show(
     """
     try:
         with deps.mail_slot():
-            person = deps.people.caller(interaction.user, interaction.team, fresh=True)
+            person = deps.people.caller(interaction, fresh=True)
             if person.mailbox != mailbox:
                 raise Forbidden("password.not_yours")
             if request_id is None:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from postroom_bot.backends.slack_api import SlackApi
-from postroom_bot.domain import Person, Reason, Workspace
+from postroom_bot.domain import Interaction, Person, Reason, Workspace
 from postroom_bot.errors import Forbidden, SlackRejected
 from postroom_bot.policy.identity import email_of, obstacle_of, own_mailbox
 from postroom_bot.policy.model import EVERYONE, Policy
@@ -35,6 +35,10 @@ _UNKNOWN_USERGROUP = (
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+
+class _NotCached(Exception):
+    """The answer requires a call to Slack."""
 
 
 class People:
@@ -97,16 +101,32 @@ class People:
             mailbox_obstacle=mailbox_obstacle,
         )
 
-    def caller(self, user: str, team: str, *, fresh: bool = False) -> Person:
+    def known(self, user: str) -> Person | None:
+        """Return the person from the cache, or None if that requires a call to Slack."""
+        self._decision.calls_slack = False
+        try:
+            return self.person(user)
+        except _NotCached:
+            return None
+        finally:
+            del self._decision.calls_slack
+
+    def known_obstacle(self, interaction: Interaction) -> Reason | None:
+        """Return why the person may not use the bot, as far as is known without calling Slack."""
+        if not self._workspace.accepts_team(interaction.team):
+            return Reason("person.elsewhere")
+        person = self.known(interaction.user)
+        return person.obstacle if person else None
+
+    def caller(self, interaction: Interaction, *, fresh: bool = False) -> Person:
         """Return the person who is using the bot.
 
-        :param team: the workspace that the interaction names; in an organization, it can differ
-            from the bot's
-        :raises Forbidden: if the person may not use the bot
+        :raises Forbidden: if the interaction comes from another workspace, or the person may not
+            use the bot
         """
-        if not self._workspace.accepts_team(team):
+        if not self._workspace.accepts_team(interaction.team):
             raise Forbidden("person.elsewhere")
-        person = self.person(user, fresh=fresh)
+        person = self.person(interaction.user, fresh=fresh)
         if person.obstacle:
             raise Forbidden(person.obstacle)
         return person
@@ -145,6 +165,8 @@ class People:
         if known and not fresh and now < known[0] + CACHE_TIME:
             answer: T = known[1]
             return answer
+        if not getattr(self._decision, "calls_slack", True):
+            raise _NotCached
         new = decision[key] = ask(key)
         if len(self._answers) >= _MAX_CACHED:
             self._answers.clear()

@@ -1,9 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Answer queries from the database, Slack and the mail service while the person waits.
+"""Answer queries from the database and the mail service while the person waits.
 
-Only approvers see other people's mailboxes. The functions raise UserError or Rejected if there is
-no answer for this person, and SlackUnavailable, SlackRejected or Unavailable if a service fails.
+The callers check the person's account with `People.caller`. Only approvers see other people's
+mailboxes. The functions raise UserError or Rejected if there is no answer for this person, and
+Unavailable if the mail service fails.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from postroom_bot.backends.mail_api import Forward
-from postroom_bot.domain import Request
+from postroom_bot.domain import Person, Request
 from postroom_bot.errors import Forbidden, UserError
 from postroom_bot.policy.engine import is_approver
 from postroom_bot.store import requests
@@ -36,12 +37,11 @@ def status(deps: Dependencies, user: str, request_id: str | None = None) -> list
     return [found]
 
 
-def aliases(deps: Dependencies, user: str, team: str, mailbox: str | None = None) -> AliasList:
+def aliases(deps: Dependencies, person: Person, mailbox: str | None = None) -> AliasList:
     """Return the aliases of a mailbox.
 
     :param mailbox: the mailbox; None for the person's own
     """
-    person = deps.people.caller(user, team)
     wanted = mailbox or person.mailbox
     if wanted is None:
         raise UserError(person.mailbox_obstacle or "mailbox.unknown")
@@ -54,9 +54,8 @@ def aliases(deps: Dependencies, user: str, team: str, mailbox: str | None = None
     return AliasList(wanted, found)
 
 
-def forwarders(deps: Dependencies, user: str, team: str) -> list[Forward]:
+def forwarders(deps: Dependencies, person: Person) -> list[Forward]:
     """Return the forwarders to the person's own mailbox, or all of them for approvers."""
-    person = deps.people.caller(user, team)
     with deps.mail_slot():
         found = deps.mail.forwarders()
     if is_approver(deps.policy(), person):
@@ -64,8 +63,7 @@ def forwarders(deps: Dependencies, user: str, team: str) -> list[Forward]:
     return [one for one in found if person.mailbox in one.destinations]
 
 
-def dns(deps: Dependencies, user: str, team: str, domain: str) -> list[Mapping[str, Any]]:
-    """Return the DNS records to publish for a domain. Anyone may see these public records."""
-    deps.people.caller(user, team)
+def dns(deps: Dependencies, domain: str) -> list[Mapping[str, Any]]:
+    """Return the DNS records to publish for a domain. They are public."""
     with deps.mail_slot():
         return deps.mail.dns(domain)

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Save the requests, votes and cancellations that users submit, for the worker to process.
 
-Each submission is saved in one short transaction, without calling Slack or the mail service. A
-repeated delivery from Slack has the same key and is ignored. The checks use only the database and
-the payload; the worker checks the accounts with Slack later.
+Each submission is saved in one short transaction. A repeated delivery from Slack has the same key
+and is ignored. `submit` and `vote` must finish before Slack's time limit, so they use only the
+database and the payload; the worker checks the accounts with Slack later. The other functions check
+the accounts themselves, so their handlers acknowledge the interaction first.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
 
 from postroom_bot.domain import (
     Change,
     Interaction,
+    Person,
     Reason,
     Request,
     State,
@@ -25,7 +26,8 @@ from postroom_bot.domain import (
     VoteState,
     Workspace,
 )
-from postroom_bot.errors import LeaseLost, UserError
+from postroom_bot.errors import LeaseLost, SlackRejected, SlackUnavailable, UserError
+from postroom_bot.policy.engine import why_not_approver
 from postroom_bot.store import audit, idempotency_keys, requests, votes
 from postroom_bot.ui.markup import one_line
 from postroom_bot.workflow.dependencies import Dependencies
@@ -86,17 +88,16 @@ def vote(
 
     :param interaction: a press of Approve or a submitted denial, with the request's id and card
     """
-    user, request_id = interaction.user, interaction.request_id
+    user = interaction.user
 
     def work(c: Connection) -> Reason:
-        at, request = deps.clock(), requests.get(c, request_id)
+        at, request = deps.clock(), requests.get(c, interaction.request_id)
         why = _why_no_vote(deps.workspace, request, interaction)
         if not idempotency_keys.record_if_new(c, interaction.key, at=at):
             # Give the same answer to a second delivery.
-            if any(one.voter == user for one in votes.on_request(c, request_id)):
+            if any(one.voter == user for one in votes.on_request(c, interaction.request_id)):
                 return Reason("vote.received")
             return why or Reason("vote.wrong_card")
-        data: dict[str, Any] = {"approves": approves, "card": list(interaction.card)}
         if request is not None and why is None:
             vote = Vote(
                 request=request.id,
@@ -110,19 +111,68 @@ def vote(
             )
             if votes.cast(c, vote):
                 requests.mark_due(c, request.id, at=at)
-                data["reason"] = justification
+                data = {"approves": approves, "card": list(vote.card), "reason": justification}
                 audit.append(c, "vote.cast", at=at, actor=user, request_id=request.id, data=data)
                 return Reason("vote.received")
         why = why or Reason("vote.repeated")
-        data |= {"app": interaction.app, "team": interaction.team, "why": why.as_dict()}
-        data["request"] = one_line(request_id, MAX_ID)
-        known = request.id if request is not None else None
-        audit.append(c, "vote.turned_away", at=at, actor=user, request_id=known, data=data)
+        _audit_turned_away(c, interaction, request, why, at=at, approves=approves)
         return why
 
     answer = deps.database.write(work)
     deps.wake.set()
     return answer
+
+
+def may_vote(deps: Dependencies, interaction: Interaction) -> bool:
+    """Return whether a person may be able to vote, as far as is known without calling Slack."""
+    voter = deps.people.known(interaction.user)
+    request = deps.database.read(lambda c: requests.get(c, interaction.request_id))
+    return voter is None or request is None or why_not_approver(request, voter) is None
+
+
+def turn_away(deps: Dependencies, interaction: Interaction, *, approves: bool) -> Reason | None:
+    """Return why a vote would not count, or None. The audit records the reason.
+
+    If Slack does not respond, only the worker checks the account.
+    """
+    voter: Person | None = None
+    with suppress(SlackUnavailable, SlackRejected):
+        voter = deps.people.person(interaction.user, fresh=True)
+
+    def work(c: Connection) -> Reason | None:
+        request = requests.get(c, interaction.request_id)
+        why = _why_no_vote(deps.workspace, request, interaction)
+        if why is None and request is not None and voter is not None:
+            why = why_not_approver(request, voter)
+        if why is None and votes.has_vote(c, interaction.request_id, interaction.user):
+            why = Reason("vote.repeated")
+        if why is not None:
+            _audit_turned_away(c, interaction, request, why, at=deps.clock(), approves=approves)
+        return why
+
+    return deps.database.write(work)
+
+
+def _audit_turned_away(
+    c: Connection,
+    interaction: Interaction,
+    request: Request | None,
+    why: Reason,
+    *,
+    at: datetime,
+    approves: bool,
+) -> None:
+    data = {
+        "approves": approves,
+        "card": list(interaction.card),
+        "app": interaction.app,
+        "team": interaction.team,
+        "why": why.as_dict(),
+        "request": one_line(interaction.request_id, MAX_ID),
+    }
+    known = request.id if request is not None else None
+    user = interaction.user
+    audit.append(c, "vote.turned_away", at=at, actor=user, request_id=known, data=data)
 
 
 def _why_no_vote(
@@ -149,8 +199,11 @@ def _why_no_vote(
 
 
 def cancel(deps: Dependencies, interaction: Interaction, request_id: str) -> Reason:
-    """Cancel the person's own request, unless it is too late, and return the reply."""
-    user, key = interaction.user, interaction.key
+    """Cancel the person's own request, unless it is too late, and return the reply.
+
+    :raises Forbidden, SlackUnavailable or SlackRejected: see `People.caller`
+    """
+    user, key = deps.people.caller(interaction).user, interaction.key
     answer = _cancel(deps.database, deps.clock, request_id, user, key=key)
     deps.wake.set()
     return answer
@@ -207,9 +260,11 @@ def extend(deps: Dependencies, interaction: Interaction) -> Request:
 
     :raises UserError: if the request is not the person's, is permanent or was replaced, or if
         `submit` raises UserError
+    :raises Forbidden, SlackUnavailable or SlackRejected: see `People.caller`
     """
+    person = deps.people.caller(interaction)
     request = deps.database.read(lambda c: requests.get(c, interaction.request_id))
-    if request is None or request.requester != interaction.user:
+    if request is None or request.requester != person.user:
         raise UserError("request.unknown", request=interaction.request_id)
     last = request.change.last_day
     if last is None or not deps.database.read(lambda c: removal_change(c, request)):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from postroom_bot.domain import Person, Reason, Request, State, Vote, VoteState
 from postroom_bot.errors import SlackRejected
-from postroom_bot.policy.engine import groups_of, is_own_request, quorum_met
+from postroom_bot.policy.engine import groups_of, quorum_met, why_not_approver
 from postroom_bot.store import votes
 from postroom_bot.ui.markup import Message
 from postroom_bot.ui.reason_texts import reason_text
@@ -87,16 +87,12 @@ def _why_not_counted(
 
     :param approvals: the approvals that count already
     """
-    if voter.obstacle:
-        return voter.obstacle
+    if why := why_not_approver(request, voter):
+        return why
     if vote.card != request.card:
         return Reason("vote.wrong_card")
     if request.is_overdue(vote.at):
         return Reason("vote.too_late")
-    if is_own_request(request, voter):
-        return Reason("vote.own_request")
-    if not groups_of(request, voter):
-        return Reason("vote.not_an_approver", {"groups": [one.group for one in request.quorum]})
     if voter.mailbox and voter.mailbox in [one.mailbox for one in approvals] and vote.approves:
         return Reason("vote.same_person")
     return None

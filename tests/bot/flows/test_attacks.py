@@ -27,16 +27,21 @@ from ansible_collections.postroom.email.tests.bot.flows.deployment import (
 from ansible_collections.postroom.email.tests.bot.ui.samples import strings
 from ansible_collections.postroom.email.tests.fakes.slack import delivery
 from ansible_collections.postroom.email.tests.fakes.slack.delivery import HttpTransport, Sent
-from ansible_collections.postroom.email.tests.fakes.slack.workspace_state import Message, View
+from ansible_collections.postroom.email.tests.fakes.slack.workspace_state import (
+    Message,
+    View,
+    with_block_ids,
+)
 from ansible_collections.postroom.email.tests.support.company import (
     ALICE,
     BOB,
     fresh_address,
     text_of,
 )
-from postroom_bot.domain import State
+from postroom_bot.domain import Action, State
 from postroom_bot.store import votes
-from postroom_bot.ui import reason_texts
+from postroom_bot.ui import messages, parser, reason_texts
+from postroom_bot.ui.argument_types import REQUEST
 
 #: The age in seconds of an expired signature. Signatures are valid for five minutes.
 TOO_OLD = 60 * 6
@@ -198,6 +203,64 @@ def test_people_of_another_workspace_are_turned_away(flow: Deployment, card: Mes
         person.press(card, APPROVE)
         flow.audited("vote.refused", person, "person.other_workspace")
     assert len(flow.requests()) == asked
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"team": "T0000ELSE"}, "person.elsewhere"),
+        ({"is_restricted": True}, "person.guest"),
+        ({"deleted": True}, "person.deactivated"),
+    ],
+)
+def test_every_command_and_button_checks_the_account(
+    flow: Deployment, change: dict[str, Any], code: str
+) -> None:
+    """A person who may not use the bot gets the reason from every command, button and form."""
+    company, slack, text = flow.company, flow.company.slack, reason_texts.TEXTS[code]
+    person, address = company.carol, fresh_address()
+    card = flow.card(person, f"alias add {address}")
+    number, status = number_of(card.text), company.wait_told(person, address, "Waiting")
+    (request,) = [one for one in flow.requests() if one.id == number]
+    extend = replace(card, blocks=with_block_ids(list(messages.end_notice(request).blocks)))
+    before = person.user
+    if "team" in change:
+        # The account is in the bot's workspace, but the payloads name another one.
+        person.user = replace(before, **change)
+    else:
+        slack.change_user(person, **change)
+    with _no_effect(flow, card):
+        for one in parser.SUBCOMMANDS:
+            if one.creates in (parser.Help, parser.Password) or isinstance(one.creates, Action):
+                continue
+            takes_request = REQUEST in [argument.type for argument in one.arguments]
+            values = number if takes_request else one.example.removeprefix(one.words)
+            typed = f"/email {one.words} {values}"
+            flow.check_answer(person, text, partial(person.command, typed))
+        flow.check_answer(person, text, lambda: person.press(status, "request_cancel"))
+        flow.check_answer(person, text, lambda: person.press(extend, "request_extend"))
+        person.command("/email password")
+        slack.wait_for(lambda: text in text_of(company.window(person, "note")))
+        # The bot has just looked up the account, so it doesn't even offer a form.
+        person.shortcut("postroom_menu")
+        assert text in text_of(company.window(person, "note"))
+    for attempt in ("list", "cancel", "extend", "password"):
+        flow.audited("person.turned_away", person, f"'doing': '{attempt}'")
+    slack.change_user(person, **{name: getattr(before, name) for name in change})
+    flow.check_answer(person, "is cancelled", lambda: person.press(status, "request_cancel"))
+
+
+def test_a_person_who_cannot_vote_is_told_at_once(flow: Deployment) -> None:
+    """A person who is not an approver gets the reason before typing one, and no vote is saved."""
+    company, alice = flow.company, flow.company.alice
+    card = flow.card(company.bob, f"alias add {fresh_address()}")
+    told = len(alice.sees().direct)
+    with _no_effect(flow, card):
+        alice.press(card, DENY)
+        company.slack.wait_for(lambda: "Only members of" in text_of(company.window(alice, "note")))
+        flow.check_answer(alice, "Only members of", lambda: alice.press(card, APPROVE))
+        assert flow.read(lambda c: votes.on_request(c, number_of(card.text))) == []
+    assert len(alice.sees().direct) == told
 
 
 REASON = (

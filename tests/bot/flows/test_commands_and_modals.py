@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from ansible_collections.postroom.email.tests.bot.flows.deployment import (
+    DENY,
     HTTP,
     Deployment,
     number_of,
@@ -82,16 +85,30 @@ def test_status_and_cancel(flow: Deployment) -> None:
     company, address = flow.company, fresh_address()
     card = flow.card(company.alice, f"alias add {address}")
     number = number_of(card.text)
-    assert address in company.alice.command(f"/email status {number}").body["text"]
-    for command in ("status", "cancel"):
-        answer = company.bob.command(f"/email {command} {number}").body["text"]
-        assert f"no request {number}" in answer
-    assert "is cancelled" in company.alice.command(f"/email cancel {number}").body["text"]
+    alice, bob = company.alice.command, company.bob.command
+    flow.check_answer(company.alice, address, lambda: alice(f"/email status {number}"))
+    for text in (f"status {number}", f"cancel {number}"):
+        flow.check_answer(company.bob, f"no request {number}", partial(bob, f"/email {text}"))
+    flow.check_answer(company.alice, "is cancelled", lambda: alice(f"/email cancel {number}"))
     flow.wait_for_text(card, "Cancelled")
     second = fresh_address()
     card = flow.card(company.alice, f"alias add {second}")
     company.alice.press(company.wait_told(company.alice, second, "Waiting"), "request_cancel")
     flow.wait_for_text(card, "Cancelled")
+
+
+def test_the_deny_modal_denies(flow: Deployment) -> None:
+    """A reason that an approver submits denies the request, and the requester gets the reason."""
+    company, address = flow.company, fresh_address()
+    card = flow.card(company.alice, f"alias add {address}")
+    company.bob.press(card, DENY)
+    company.bob.submit(company.window(company.bob, "deny_reason"), {"reason": "Not this year."})
+    assert TEXTS["vote.received"] in text_of(company.window(company.bob, "note"))
+    company.wait_told(company.alice, address, f"Denied by <@{company.bob.id}>: `Not this year.`")
+    flow.wait_for_text(card, "Denied by")
+    assert address not in company.aliases()
+    (request,) = [one for one in flow.requests() if one.id == number_of(card.text)]
+    assert request.state is State.DENIED
 
 
 def test_a_form_becomes_an_alias(flow: Deployment) -> None:
@@ -116,8 +133,10 @@ def test_a_form_becomes_an_alias(flow: Deployment) -> None:
     flow.approve(card, company.bob)
     company.slack.wait_for(lambda: address in company.aliases())
     company.alice.close(company.window(company.alice, "note"))
-    # This form offers the aliases that the user has requested.
-    company.alice.submit(_form(flow, company.alice, "alias_remove"), {"target": address})
+    form = _form(flow, company.alice, "alias_remove")
+    (target,) = [one["element"] for one in form.blocks if one.get("block_id") == "target"]
+    assert address in [one["value"] for one in target["options"]]
+    company.alice.submit(form, {"target": address})
     company.slack.wait_for(lambda: address not in company.aliases())
 
 
@@ -136,6 +155,7 @@ def test_the_home_tab_follows(flow: Deployment) -> None:
     for person in (company.alice, company.bob):
         person.open_home()
         company.slack.wait_for(lambda: address in home_of(person))  # noqa: B023
+    assert "not available" not in home_of(company.alice)
     home = company.alice.sees().home
     assert home is not None
     company.alice.press_in_view(home, "request_cancel")

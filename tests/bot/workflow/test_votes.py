@@ -10,6 +10,7 @@ from ansible_collections.postroom.email.tests.bot.workflow.harness import ALICE,
 from postroom_bot.domain import (
     Action,
     Change,
+    Interaction,
     MessageRef,
     Quorum,
     Request,
@@ -115,6 +116,57 @@ def test_only_members_of_the_groups_have_a_vote(harness: Harness) -> None:
     harness.work()
     assert len(_refused(harness, request)) == 1
     assert harness.events(request).count("vote.refused") == 2
+
+
+def test_a_known_non_approver_is_turned_away_with_current_data(harness: Harness) -> None:
+    """A press is refused at once only if Slack confirms that the vote would not count."""
+    request = harness.ask("bob")
+    assert request.card is not None
+
+    def press(who: str) -> Interaction:
+        return harness.interaction(who, request_id=request.id, card=request.card)
+
+    def turned_away(who: str) -> str | None:
+        why = request_service.turn_away(harness.deps, press(who), approves=True)
+        return why.code if why else None
+
+    may_vote = request_service.may_vote
+    harness.deps.people.forget(harness.people["erin"].id)
+    assert may_vote(harness.deps, press("erin"))
+    assert turned_away("erin") == "vote.not_an_approver"
+    assert not may_vote(harness.deps, press("erin"))
+    assert harness.details(request)["vote.turned_away"]["why"]["code"] == "vote.not_an_approver"
+    assert turned_away("bob") == "vote.own_request"
+    harness.slack.set_usergroup(harness.usergroups["admins"], harness.people["erin"])
+    assert turned_away("erin") is None
+    assert may_vote(harness.deps, press("erin"))
+    harness.slack.change_user(harness.people["erin"], announce=False, is_restricted=True)
+    with harness.slack.down():
+        assert turned_away("erin") is None
+    assert turned_away("erin") == "person.guest"
+    assert not may_vote(harness.deps, press("erin"))
+    harness.slack.change_user(harness.people["erin"], announce=False, is_restricted=False)
+    assert harness.approve(request, "erin").state is State.DONE
+    assert turned_away("carol") == "request.not_pending"
+    other = harness.ask(change=FORWARD)
+    harness.slack.set_usergroup(harness.usergroups["admins"], harness.people["carol"])
+    harness.approve(other, "carol")
+    again = harness.interaction("carol", request_id=other.id, card=other.card)
+    why = request_service.turn_away(harness.deps, again, approves=False)
+    assert why is not None
+    assert why.code == "vote.repeated"
+
+
+def test_a_denial_counts_without_a_reason(harness: Harness) -> None:
+    """A denial without a reason ends the request, and the requester gets no empty reason."""
+    request = harness.ask()
+    press = harness.interaction("bob", request_id=request.id, card=request.card)
+    request_service.vote(harness.deps, press, approves=False)
+    harness.work()
+    denied = harness.now(request)
+    assert (denied.state, denied.result) == (State.DENIED, None)
+    assert [one.state for one in harness.votes(request)] == [VoteState.COUNTED]
+    assert harness.texts_to("alice")[-1].endswith(f"Denied by <@{harness.people['bob'].id}>.")
 
 
 def test_who_has_left_the_group_or_the_company_has_no_vote(harness: Harness) -> None:
