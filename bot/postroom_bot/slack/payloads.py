@@ -60,6 +60,11 @@ def reply(answer: Responder, message: Message | str) -> None:
     answer(text=text, blocks=list(blocks) or None, response_type="ephemeral", **below)
 
 
-def wait_for_display(since: float) -> None:
-    """Wait until Slack has processed an acknowledgement sent at this monotonic time."""
-    time.sleep(max(0.0, since + DISPLAY_SECONDS - time.monotonic()))
+def wait_for_display(
+    since: float,
+    *,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], object] = time.sleep,
+) -> None:
+    """Wait until Slack has processed an acknowledgement that was sent at this time of the clock."""
+    sleep(max(0.0, since + DISPLAY_SECONDS - clock()))

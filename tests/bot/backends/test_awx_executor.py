@@ -35,6 +35,7 @@ from ansible_collections.postroom.email.tests.fakes.awx.jobs import (
     Template,
     running_awx,
 )
+from ansible_collections.postroom.email.tests.fakes.awx.jobs import Job as AwxJob
 from ansible_collections.postroom.email.tests.fakes.awx.server import Fault
 from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import Reply, scripted
 from ansible_collections.postroom.email.tests.service.api import Api
@@ -163,6 +164,20 @@ def test_a_job_is_found_by_its_request_on_any_page(automation: Automation) -> No
     assert found is not None
     assert found.id == ours
     assert automation.client.launched(7, REQUEST_VARIABLE, "R-none") is None
+
+
+@pytest.mark.parametrize(
+    ("newer", "is_found"), [(0, True), (499, True), (500, False), (999, False)]
+)
+def test_the_search_for_a_job_ends(automation: Automation, newer: int, *, is_found: bool) -> None:
+    """A job is found if it is among its template's 500 newest jobs, and older jobs aren't read."""
+    stand_in = automation.stand_in
+    stand_in.jobs[41] = AwxJob(41, 7, {REQUEST_VARIABLE: "R-7K2M"}, "successful")
+    for number in range(42, 42 + newer):
+        stand_in.jobs[number] = AwxJob(number, 7, {REQUEST_VARIABLE: f"R-{number}"}, "failed")
+    found = automation.client.launched(7, REQUEST_VARIABLE, "R-7K2M")
+    assert found == (Job(41, "successful") if is_found else None)
+    assert len(stand_in.requests) == min(newer // 50 + 1, 10)
 
 
 def test_a_slow_job_is_left_running(automation: Automation, api: Api) -> None:

@@ -35,6 +35,8 @@ from ansible_collections.postroom.email.tests.bot.backends.sample_changes import
 )
 from ansible_collections.postroom.email.tests.fakes.mail_api.scripted import (
     Reply,
+    Request,
+    json_reply,
     scripted,
 )
 from ansible_collections.postroom.email.tests.service.api import Api
@@ -165,6 +167,33 @@ def test_mailboxes_are_found_by_their_own_names(mail: MailApi, api: Api) -> None
     api.mailbox("zoe@xn--bcher-kva.example")
     assert execute(mail, alias("Info@Bücher.example", "zoe@bücher.example")).changed
     assert mail.aliases("zoe@bücher.example") == ["info@xn--bcher-kva.example"]
+
+
+def test_every_list_has_normalized_names() -> None:
+    """Names are compared with the policy's and users' names, so lists contain only lookup keys."""
+    alice = {
+        "name": "Alice@EXAMPLE.com",
+        "emails": ["Alice@EXAMPLE.com", "Info@B\u00fccher.example"],
+    }
+    team = {
+        "name": "Team@Example.COM",
+        "members": ["Zo\u00eb@B\u00fccher.example", "BOB@example.com"],
+    }
+    domains = [{"name": name, "type": "domain"} for name in ("Example.COM", "B\u00fccher.example")]
+
+    def reply(request: Request) -> Reply:
+        if "type=domain" in request.target:
+            return json_reply({"items": domains, "total": 2})
+        if "/principal/" in request.target:
+            return json_reply(alice)
+        return json_reply({"items": [alice, team], "total": 2})
+
+    with scripted(reply) as server, closing(MailApi(server.url, SecretStr(TOKEN))) as mail:
+        assert mail.domains() == {"example.com", "xn--bcher-kva.example"}
+        assert mail.mailboxes() == {ALICE}
+        assert mail.aliases("ALICE@example.com") == ["info@xn--bcher-kva.example"]
+        members = ("bob@example.com", "zo\u00eb@xn--bcher-kva.example")
+        assert mail.forwarders() == [Forward("team@example.com", members)]
 
 
 def test_the_list_of_domains_is_cached_for_a_minute(service: RunningService, api: Api) -> None:

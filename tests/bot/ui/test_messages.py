@@ -8,6 +8,7 @@ import re
 from dataclasses import replace
 from datetime import timedelta, timezone
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,10 +28,10 @@ from ansible_collections.postroom.email.tests.bot.ui.samples import (
 )
 from postroom_bot.domain import Action, Change, State, VoteState
 from postroom_bot.ui import markup, messages, views
-from postroom_bot.ui.markup import TEXT_LIMIT
+from postroom_bot.ui.markup import TEXT_LIMIT, Message, View
 from postroom_bot.ui.messages import card
 from postroom_bot.ui.parser import SUBCOMMANDS
-from postroom_bot.ui.views import home_tab
+from postroom_bot.ui.views import OPEN, home_tab
 
 
 def record(text: str, value: str, **more: object) -> dict[str, object]:
@@ -82,6 +83,25 @@ def test_the_largest_payloads_are_accepted() -> None:
     assert "And 2 more." in shown
 
 
+@settings(deadline=None)
+@given(st.integers(1, 200), st.integers(0, 3), st.integers(0, 400))
+def test_a_long_list_states_how_many_entries_it_omits(
+    length: int, ampersands: int, number: int
+) -> None:
+    """A list shows as many complete entries as fit, and the number of all others."""
+    aliases = [f"{n:04}{'a' * length}{'&' * ampersands}@x.example" for n in range(number)]
+    for text in (
+        messages.alias_list(MAILBOX, aliases).text,
+        messages.forward_list([(alias, [MAILBOX]) for alias in aliases]).text,
+    ):
+        assert len(text) <= TEXT_LIMIT
+        kept = text.count("@x.example`")
+        assert text.endswith(f"\nAnd {number - kept} more.") is (kept < number)
+        lines = text.split("\n")
+        assert all(line.endswith(("`", ".", ":")) for line in lines)
+        assert kept == number or len(text) + max(map(len, lines)) > TEXT_LIMIT - 50
+
+
 def test_a_pending_card_has_all_that_approvers_need() -> None:
     """A pending card shows what approvers need, and its buttons carry only the request's ID."""
     warnings = (samples.legacy("Mail will leave `example.com`."),)
@@ -105,14 +125,50 @@ def test_a_pending_card_has_all_that_approvers_need() -> None:
     ]
 
 
-def test_other_cards_have_no_buttons() -> None:
-    """A card that is not pending has no buttons. A final card shows the end time and result."""
-    for state in (State.NEW, State.EXECUTING, State.DONE, State.DENIED, State.CANCELLED):
-        shown = card(request(state, result=samples.legacy("`x` works.")), [])
-        assert presses(shown) == []
-        assert "Button" not in shown.text
-        if state is State.DONE:
-            assert shown.text.endswith("2026-11-21 13:22 UTC>. `x` works.")
+@pytest.mark.parametrize("action", Action)
+@pytest.mark.parametrize("state", State)
+def test_a_message_has_only_buttons_that_work(state: State, action: Action) -> None:
+    """Each message has exactly the buttons that work in the request's state, with their text."""
+    is_pending, is_approved = state is State.PENDING, state is State.APPROVED
+    made = request(state, change=Change(action, ADDRESS, destinations=(BOB,)))
+    expected = {
+        "card": [messages.REQUEST_APPROVE, messages.REQUEST_DENY] if is_pending else [],
+        "status": [messages.REQUEST_CANCEL] if is_pending else [],
+        "home": [messages.REQUEST_CANCEL] if made.is_cancellable_by_requester else [],
+        "approvals": [],
+        "received": [],
+        "notice": [],
+        "reminder": [],
+        "password": [],
+        "list": [],
+        "end": [messages.REQUEST_EXTEND],
+    }
+    if is_approved and action is Action.PASSWORD:
+        expected["status"] = [messages.PASSWORD_SHOW]
+    payloads: dict[str, Message | View] = {
+        "card": card(made, [vote(BOB)]),
+        "status": messages.status_message(made, [vote(BOB)]),
+        "home": home_tab(PERSON, [], [made], []),
+        "approvals": home_tab(PERSON, [], [], [made]),
+        "received": messages.received(made),
+        "notice": messages.change_notice(made),
+        "reminder": messages.reminder(made, link="https://x.slack.com/p1"),
+        "password": messages.password_notice(made),
+        "list": messages.request_list([made]),
+        "end": messages.end_notice(made),
+    }
+    for name, payload in payloads.items():
+        found = [one for one in samples.buttons(payload) if not one["action_id"].startswith(OPEN)]
+        assert [one["action_id"] for one in found] == expected[name], name
+        assert {one["value"] for one in found} <= {"R-7K2M"}
+        if isinstance(payload, Message):
+            assert payload.text.count("Button: ") == len(found)
+
+
+def test_a_final_card_shows_its_end_and_result() -> None:
+    """The card of a completed request shows when it was completed, and the result."""
+    shown = card(request(State.DONE, result=samples.legacy("`x` works.")), [])
+    assert shown.text.endswith("2026-11-21 13:22 UTC>. `x` works.")
 
 
 def test_notices_name_the_request() -> None:

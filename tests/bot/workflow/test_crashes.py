@@ -117,6 +117,8 @@ def test_a_lease_that_ran_out_is_taken_over(harness: Harness, state: State) -> N
     with pytest.raises(LeaseLost):
         dead.renew()
     with pytest.raises(LeaseLost):
+        dead.lock()
+    with pytest.raises(LeaseLost):
         dead.update(result=Reason("legacy", {"text": "late"}))
     if state is State.NEW:
         harness.approve(harness.now(request), "bob")

@@ -15,12 +15,13 @@ from ansible_collections.postroom.email.tests.bot.workflow.harness import ALICE,
 from ansible_collections.postroom.email.tests.support.passwords import opens
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from postroom_bot.backends.mail_api import MailApi
-from postroom_bot.domain import Action, Change, Request, State
+from postroom_bot.domain import Action, Change, Reason, Request, State
 from postroom_bot.errors import SlackRejected, SlackUnavailable, Unavailable, UserError
 from postroom_bot.store import mailbox_locks
 from postroom_bot.workflow.leased_request import lease_request
 from postroom_bot.workflow.passwords import (
     NeedsApproval,
+    NotShown,
     Show,
     authorize,
     create_and_show,
@@ -142,6 +143,13 @@ def test_an_offer_that_nobody_takes_expires(harness: Harness) -> None:
         _create_and_show(harness, "erin", ERIN, request)
     harness.work()
     assert harness.now(request).state is State.EXPIRED
+    assert harness.now(request).result is None
+    retried = _approved(harness)
+    with pytest.raises(NotShown):
+        _create_and_show(harness, "erin", ERIN, retried, show=Mock(side_effect=SlackUnavailable()))
+    harness.pass_time(days=1)
+    assert harness.now(retried).state is State.EXPIRED
+    assert harness.now(retried).result == Reason("password.never_shown")
 
 
 @pytest.mark.parametrize("change", [{"deleted": True}, {"email": "zoe@example.com"}])
@@ -192,9 +200,16 @@ def test_without_an_answer_from_slack_nobody_is_believed(harness: Harness) -> No
     assert harness.requests_of("alice") == []
 
 
-@pytest.mark.parametrize("trouble", [SlackUnavailable(), SlackRejected("not_found"), SystemExit()])
+@pytest.mark.parametrize(
+    ("trouble", "code"),
+    [
+        (SlackUnavailable(), "password.not_shown"),
+        (SlackRejected("not_found"), "password.not_shown"),
+        (SystemExit(), "password.interrupted"),
+    ],
+)
 def test_a_password_that_was_not_shown_can_be_made_again(
-    harness: Harness, trouble: BaseException
+    harness: Harness, trouble: BaseException, code: str
 ) -> None:
     """If a password could not be shown, the same approval allows creating another one."""
     request = _approved(harness)
@@ -207,7 +222,9 @@ def test_a_password_that_was_not_shown_can_be_made_again(
     assert harness.slack.messages(harness.channels["audit"]) == []
     offers = [text for text in harness.texts_to("erin") if "when you are ready to copy it" in text]
     assert ["previous one" in offer for offer in offers] == [False, True]
-    assert harness.requests_of("alice")[0].state is State.FAILED
+    failed = harness.requests_of("alice")[0]
+    assert failed.state is State.FAILED
+    assert [one.result for one in (harness.now(request), failed)] == [Reason(code)] * 2
     assert "previous one" in harness.texts_to("alice")[-1]
     assert _create_and_show(harness, "erin", ERIN, request)
     harness.work()

@@ -190,6 +190,7 @@ def test_the_removal_at_the_end_is_retried_and_only_an_operator_can_cancel_it(
     database, clock = harness.deps.database, harness.clock
     answer = request_service.cancel_as_operator(database, clock, removal.id, "operator:root")
     assert answer.code == "request.cancelled"
+    assert harness.now(removal).result == Reason("request.cancelled_by_operator")
     harness.work()
     assert harness.addresses() == {ALICE, "second@example.com"}
 
@@ -303,6 +304,7 @@ def test_limits_count_what_was_asked_for_before(harness: Harness) -> None:
     harness.work()
     states = [harness.now(each).state for each in asked]
     assert states == [State.PENDING] * 3 + [State.REFUSED]
+    assert harness.now(asked[3]).result == Reason("limit.open_requests", {"count": 3})
 
 
 @pytest.fixture

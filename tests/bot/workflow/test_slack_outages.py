@@ -15,7 +15,7 @@ from ansible_collections.postroom.email.tests.bot.workflow.harness import (
     FailingExecutor,
     Harness,
 )
-from postroom_bot.domain import Action, Change, MessageRef, Request, State, VoteState
+from postroom_bot.domain import Action, Change, MessageRef, Reason, Request, State, VoteState
 from postroom_bot.store import sent_notifications
 from postroom_bot.ui.markup import Message
 from postroom_bot.workflow.worker import Worker
@@ -68,7 +68,7 @@ def test_without_a_channel_for_cards_the_request_ends(
     """If the approvals channel does not exist, the request ends and the log names the channel."""
     harness.set_policy(channels={"approvals": "C99999999"})
     request = harness.ask()
-    assert request.state is State.REFUSED
+    assert (request.state, request.result) == (State.REFUSED, Reason("request.no_card"))
     assert "can't be posted" in harness.texts_to("alice")[-1]
     assert request.due_at is None
     assert _errors(harness, "card") == 1
@@ -140,6 +140,7 @@ def test_a_request_that_nobody_could_look_at_in_time_fails(harness: Harness) -> 
         harness.clock.advance(days=1)
     harness.work()
     assert harness.now(request).state is State.FAILED
+    assert harness.now(request).result == Reason("request.not_evaluated")
     assert "in time" in harness.texts_to("alice")[-1]
 
 
