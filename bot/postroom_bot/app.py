@@ -18,7 +18,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from zoneinfo import ZoneInfo
 
 from pydantic import SecretStr
@@ -49,6 +49,8 @@ STOP_TIMEOUT = 45.0
 _ADMIN_THREADS = 2
 #: How many seconds to wait for the online checks to end.
 _JOIN_TIMEOUT = 1.0
+#: How many seconds a health check waits for another one to end.
+_CHECK_TIMEOUT = 1.0
 _SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 
 log = logging.getLogger(__name__)
@@ -73,8 +75,8 @@ def run(settings: Settings, ready_file: Path | None = None) -> None:
             thread_pool = ThreadPoolExecutor(THREADS, thread_name_prefix="handler")
             closing.callback(thread_pool.shutdown)
             transport = create_transport(settings, create_app(settings, deps, thread_pool))
-            health_checks = {
-                "database": lambda: _database_health(deps.database),
+            health_checks: dict[str, Callable[[], Health]] = {
+                "database": _DatabaseCheck(deps.database),
                 # After an invalid change, the bot keeps the previous policy, so it is still ready.
                 "policy": lambda: Health(works=True, text=policies.status),
                 "slack": lambda: _slack_health(deps.slack_api, transport),
@@ -210,12 +212,26 @@ def _audit_stream(target: str | None, closing: ExitStack) -> Callable[[str], Non
     return write
 
 
-def _database_health(database: Database) -> Health:
-    try:
-        SCHEMA.check(database)
-    except DatabaseError as error:
-        return Health(works=False, text=str(error))
-    return Health(works=True)
+class _DatabaseCheck:
+    """The health check of the database.
+
+    Only one thread at a time waits for the database, so that the others can answer ``/healthz``.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._lock = Lock()
+
+    def __call__(self) -> Health:
+        if not self._lock.acquire(timeout=_CHECK_TIMEOUT):
+            return Health(works=False, text="the database is not responding")
+        try:
+            SCHEMA.check(self._database)
+        except DatabaseError as error:
+            return Health(works=False, text=str(error))
+        finally:
+            self._lock.release()
+        return Health(works=True)
 
 
 def _slack_health(slack_api: SlackApi, transport: Transport) -> Health:

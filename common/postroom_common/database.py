@@ -15,9 +15,17 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    InterfaceError,
+    OperationalError,
+    SQLAlchemyError,
+)
 from sqlalchemy.exc import TimeoutError as NoConnection
 from sqlalchemy.pool import StaticPool
+
+from . import postgresql
 
 # Connection is re-exported for modules that run in a transaction but contain no SQL.
 __all__ = [
@@ -73,20 +81,24 @@ class Database:
         # An in-memory database has a single connection, which only one thread may use at a time.
         self._read_lock = self._write_lock if self.is_memory else contextlib.nullcontext()
 
-    def read(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` on a snapshot, and return its result."""
-        with self._read_lock, readable_errors(self.name), self._reader.begin() as connection:
+    def read(self, work: Callable[[Connection], T], *, seconds: int | None = None) -> T:
+        """Run `work` on a snapshot, and return its result.
+
+        :param seconds: the limit for each statement on PostgreSQL, if the default is too short
+        """
+        engine = self._reader.execution_options(seconds=seconds)
+        with self._read_lock, readable_errors(self.name), engine.begin() as connection:
             return work(connection)
 
-    def write(self, work: Callable[[Connection], T]) -> T:
-        """Run `work`, commit, and return the result. On PostgreSQL, `work` may run repeatedly."""
+    def write(self, work: Callable[[Connection], T], *, seconds: int | None = None) -> T:
+        """Run `work`, commit, and return the result. On PostgreSQL, `work` may run repeatedly.
+
+        :param seconds: the limit for each statement on PostgreSQL, if the default is too short
+        """
+        engine = self._writer.execution_options(seconds=seconds)
         for attempt in range(1, MAX_ATTEMPTS + 1):
             try:
-                with (
-                    self._write_lock,
-                    readable_errors(self.name),
-                    self._writer.begin() as connection,
-                ):
+                with self._write_lock, readable_errors(self.name), engine.begin() as connection:
                     return work(connection)
             except _Conflict:
                 if attempt == MAX_ATTEMPTS:
@@ -143,7 +155,8 @@ def readable_errors(name: str, *kinds: type[SQLAlchemyError]) -> Iterator[None]:
     except SQLAlchemyError as error:
         if getattr(getattr(error, "orig", None), "sqlstate", None) in _RETRYABLE:
             raise _Conflict(f"{name} is too busy ({_reason(error)})") from None
-        if isinstance(error, kinds or (OperationalError, InterfaceError, NoConnection)):
+        is_lost = isinstance(error, DBAPIError) and error.connection_invalidated
+        if is_lost or isinstance(error, kinds or (OperationalError, InterfaceError, NoConnection)):
             raise DatabaseError(f"{name} can't be used ({_reason(error)})") from None
         raise
 
@@ -183,7 +196,9 @@ def _create_engine(url: URL) -> Engine:
         "pool_timeout": POOL_TIMEOUT,
     }
     if url.get_backend_name() != "sqlite":
-        return create_engine(url, pool_pre_ping=True, hide_parameters=True, **options)
+        engine = create_engine(url, pool_pre_ping=True, hide_parameters=True, **options)
+        postgresql.limit_waits(engine)
+        return engine
     if not url.database:
         options = {"poolclass": StaticPool, "connect_args": {"check_same_thread": False}}
     engine = create_engine(url, hide_parameters=True, **options)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 from alembic import command
 from alembic.config import Config
@@ -17,6 +18,8 @@ from .database import Database, DatabaseError, readable_errors
 
 #: The key of the advisory lock that a migration takes on PostgreSQL.
 LOCK = 0x706F7374
+#: The time limit for each statement of a migration, and for the wait until another one ends.
+SECONDS = 3600
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Schema:
         :raises DatabaseError: if the database can't be used or was created by a later version
         """
         with readable_errors(database.name, SQLAlchemyError):
-            database.write(self._upgrade)
+            database.write(self._upgrade, seconds=SECONDS)
 
     def is_empty(self, database: Database) -> bool:
         """Return whether a database has no tables."""
@@ -50,13 +53,12 @@ class Schema:
         """Raise DatabaseError with a remedy unless a database has this schema."""
         with readable_errors(database.name, SQLAlchemyError):
             revision = database.read(self._revision)
-        scripts = ScriptDirectory.from_config(self._config())
-        head = scripts.get_current_head()
+        head = _head(self.location)
         if revision == head:
             return
         if revision is None:
             raise DatabaseError(f"the database is not set up for this program: run {self.command}")
-        _check_known(revision, scripts)
+        _check_known(revision, ScriptDirectory.from_config(self._config()))
         raise DatabaseError(
             f"the database has schema {revision} of an earlier version, but this version needs"
             f" {head}: run {self.command}"
@@ -80,6 +82,14 @@ class Schema:
         config = Config(attributes={"connection": connection, "version_table": self.table})
         config.set_main_option("script_location", self.location)
         return config
+
+
+@cache
+def _head(location: str) -> str | None:
+    """Return the latest revision. Reading the scripts takes long, so it is done once."""
+    config = Config()
+    config.set_main_option("script_location", location)
+    return ScriptDirectory.from_config(config).get_current_head()
 
 
 def _check_known(revision: str, scripts: ScriptDirectory) -> None:

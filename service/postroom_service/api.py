@@ -129,7 +129,7 @@ class Service:
 
     async def check_health(self, _request: Request) -> Response:
         """GET /healthz. The check queries the database and requires no token."""
-        await self._transactions.read_long(lambda connection: connection.execute(text("SELECT 1")))
+        await self._transactions.read(lambda connection: connection.execute(text("SELECT 1")))
         return JSONResponse({"status": "ok"})
 
     async def show_document(self, _request: Request) -> Response:

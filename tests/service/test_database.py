@@ -36,6 +36,7 @@ from ansible_collections.postroom.email.tests.support.postgresql import (
     binaries,
     cluster,
     fresh_database,
+    stoppable_cluster,
 )
 from ansible_collections.postroom.email.tests.support.service import (
     RunningService,
@@ -381,3 +382,26 @@ def test_a_failing_database_is_one_sentence(
     message = capsys.readouterr().err
     assert "(no such table: token)" in message
     assert message.count("\n") == 1
+
+
+@pytest.mark.full
+def test_the_service_does_not_wait_for_a_suspended_database(tmp_path: Path) -> None:
+    """While PostgreSQL is silent, requests get the documented 503, and the service can stop."""
+    place = binaries()
+    with (
+        stoppable_cluster(place) as server,
+        running_service(tmp_path, database=server.url) as service,
+        Api(service.url, service.token) as api,
+        ThreadPoolExecutor(6) as pool,
+    ):
+        api.domain("example.com")
+        for postmaster in (True, False):
+            with server.suspended(postmaster=postmaster):
+                paths = ["/healthz", *["/api/principal"] * 5]
+                for answer in pool.map(lambda path: api.call("GET", path), paths):
+                    # With a postmaster, the service gets a new connection.
+                    if postmaster or answer.status_code != 200:
+                        check_problem(answer, 503, "store_unavailable")
+            assert api.get("example.com").status_code == 200
+        with server.suspended():
+            assert service.stop() == 0

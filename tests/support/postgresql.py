@@ -11,6 +11,7 @@ import pwd
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,8 @@ from ansible_collections.postroom.email.tests.support import system_programs
 
 START_SECONDS = 120.0
 STOP_SECONDS = 60.0
+#: Longer than a program may wait for a suspended server.
+SUSPENSION_SECONDS = 60.0
 UNPRIVILEGED = ("postgres", "nobody")
 
 _numbers = itertools.count(1)
@@ -72,6 +75,34 @@ class Cluster:
                 **self._common,
             )
         _wait(self._place, self._directory, self._process)
+
+    @contextlib.contextmanager
+    def suspended(self, *, postmaster: bool = True) -> Iterator[None]:
+        """Suspend all processes of the server until the block ends. Its sockets stay open.
+
+        The processes also continue after a while, so that an endless wait for them ends.
+
+        :param postmaster: whether to suspend the postmaster as well, which accepts connections
+        """
+        assert self._process is not None
+        pid = self._process.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+        processes = [*([pid] if postmaster else []), *map(int, children)]
+
+        def resume() -> None:
+            for process in processes:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGCONT)
+
+        timer = threading.Timer(SUSPENSION_SECONDS, resume)
+        timer.start()
+        try:
+            for process in processes:
+                os.kill(process, signal.SIGSTOP)
+            yield
+        finally:
+            timer.cancel()
+            resume()
 
     def stop(self) -> None:
         """Stop the server and close all connections."""

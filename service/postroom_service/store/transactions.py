@@ -15,6 +15,8 @@ from sqlalchemy.exc import InterfaceError, OperationalError
 from postroom_common.database import Database
 
 MAX_BATCH = 64
+#: The time limit for reading a long list.
+LONG_SECONDS = 60
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
@@ -36,11 +38,11 @@ class Transactions:
         """Run `work`, which must be short, on a snapshot."""
         if self._database.is_sqlite:
             return await self._reads.run(work)
-        return await self.read_long(work)
+        return await asyncio.to_thread(self._database.read, work)
 
     async def read_long(self, work: Work[T]) -> T:
         """Run `work` on a separate snapshot."""
-        return await asyncio.to_thread(self._database.read, work)
+        return await asyncio.to_thread(self._database.read, work, seconds=LONG_SECONDS)
 
     async def write(self, work: Work[T]) -> T:
         """Run `work`, and commit the transaction before returning."""

@@ -8,11 +8,13 @@ import select
 import socket
 import socketserver
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+import httpx
 import psycopg
 import pytest
 
@@ -23,7 +25,11 @@ from ansible_collections.postroom.email.tests.support.company import (
     fresh_address,
     open_company,
 )
-from ansible_collections.postroom.email.tests.support.postgresql import fresh_database
+from ansible_collections.postroom.email.tests.support.postgresql import (
+    binaries,
+    fresh_database,
+    stoppable_cluster,
+)
 
 pytestmark = pytest.mark.full
 
@@ -159,3 +165,35 @@ def test_the_bot_outlives_its_database(postgresql_url: str, tmp_path: Path) -> N
             assert lines < MAX_LINES
             assert bot.command("audit", "verify").returncode == 0
             assert bot.stop() == 0
+
+
+def test_the_bot_does_not_wait_for_a_suspended_database(tmp_path: Path) -> None:
+    """While PostgreSQL is silent, the bot is alive but not ready. It recovers, and can be stopped.
+
+    Many commands and probes at the same time must not occupy all threads.
+    """
+    place = binaries()
+    with open_company(tmp_path / "company") as company, stoppable_cluster(place) as server:
+        slack, alice = company.slack, company.alice
+        with running_bot(
+            tmp_path / "bot",
+            slack,
+            company.mail,
+            company.policy,
+            database=server.url,
+            settings={"auto_migrate": True},
+        ) as bot:
+            with server.suspended(), ThreadPoolExecutor(40) as pool:
+                texts = [f"/email alias add {fresh_address()}" for _ in range(34)]
+                said = [pool.submit(alice.command, one) for one in texts]
+                probes = [pool.submit(bot.readiness) for _ in range(4)]
+                assert httpx.get(f"{bot.admin_url}/healthz", trust_env=False).status_code == 200
+                assert {one.result()[0] for one in probes} == {503}
+                assert not any(one.result()[1]["database"] == "ok" for one in probes)
+                assert len([one.result() for one in said]) == len(texts)
+            slack.wait_for(lambda: bot.readiness()[0] == 200)
+            address = fresh_address()
+            assert alice.command(f"/email alias add {address}").ok
+            company.card_of(alice, address)
+            with server.suspended():
+                assert bot.stop() == 0

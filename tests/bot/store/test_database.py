@@ -7,6 +7,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import stat
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import replace
@@ -25,7 +26,12 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, MetaData, Table, event, insert, inspect, text
 
 from ansible_collections.postroom.email.tests.support.clock import START
-from ansible_collections.postroom.email.tests.support.postgresql import fresh_database
+from ansible_collections.postroom.email.tests.support.postgresql import (
+    Cluster,
+    binaries,
+    fresh_database,
+    stoppable_cluster,
+)
 from postroom_bot.store import audit, idempotency_keys, migrations, requests, tables, tombstones
 from postroom_bot.store.tables import metadata, migrate
 from postroom_common.database import Database, DatabaseError
@@ -254,3 +260,51 @@ def test_a_deadlock_is_retried(postgresql_url: str, postgresql_template: str) ->
         assert [one.result() for one in both] == [None, None]
         database.close()
     assert len(runs) > 2
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Cluster]:
+    """Run a PostgreSQL server that the tests may suspend."""
+    place = binaries()
+    with stoppable_cluster(place) as running:
+        yield running
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("postmaster", [True, False])
+def test_no_wait_for_a_suspended_server_is_endless(server: Cluster, *, postmaster: bool) -> None:
+    """Statements and new connections fail if PostgreSQL is silent, and work when it is back."""
+    with closing(Database(server.url)) as database:
+
+        def interrupted(connection: Connection) -> None:
+            with server.suspended(postmaster=postmaster):
+                connection.execute(text("SELECT 1"))
+
+        with pytest.raises(DatabaseError, match="not responding"):
+            database.write(interrupted)
+        assert database.read(lambda c: c.scalar(text("SELECT 1"))) == 1
+        with server.suspended(), pytest.raises(DatabaseError):
+            database.read(lambda c: c.scalar(text("SELECT 1")))
+        assert database.read(lambda c: c.scalar(text("SELECT 1"))) == 1
+
+
+@pytest.mark.full
+def test_statements_have_a_time_limit(server: Cluster) -> None:
+    """PostgreSQL ends long statements, waits for locks and idle transactions by itself."""
+    limits = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
+
+    def shown(connection: Connection) -> list[str]:
+        return [connection.scalar(text(f"SHOW {name}")) for name in limits]
+
+    with closing(Database(server.url)) as database:
+        assert database.read(shown) == ["8s", "5s", "20s"]
+        assert database.read(shown, seconds=3600) == ["1h"] * 3
+        assert database.read(shown) == ["8s", "5s", "20s"]
+        short = "SET LOCAL statement_timeout = 1"
+        with pytest.raises(DatabaseError, match="statement timeout"):
+            database.write(lambda c: [c.execute(text(it)) for it in (short, "SELECT pg_sleep(9)")])
+        ended = "SELECT pg_terminate_backend(pg_backend_pid())"
+        with pytest.raises(DatabaseError):
+            database.write(lambda c: c.execute(text(ended)))
+    with closing(Database(f"{server.url}&options=-c%20statement_timeout%3D3s")) as database:
+        assert database.read(shown) == ["3s", "5s", "20s"]
