@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -16,9 +18,10 @@ from ansible_collections.postroom.email.tests.support.clock import Clock
 from postroom_bot import domain
 from postroom_bot.backends.slack_api import SlackApi
 from postroom_bot.domain import Person
-from postroom_bot.errors import SlackRejected
+from postroom_bot.errors import SlackRejected, SlackUnavailable
 from postroom_bot.policy.model import Policy
-from postroom_bot.workflow.people import CACHE_TIME, People
+from postroom_bot.shared_answers import SharedAnswers
+from postroom_bot.workflow.people import DECISION_AGE, QUERY_AGE, People
 from postroom_common.database import Database
 
 
@@ -65,13 +68,14 @@ def scene(database: Database, clock: Clock) -> Iterator[Scene]:
 def test_a_changed_account_loses_its_mailbox_and_groups(
     scene: Scene, change: dict[str, Any]
 ) -> None:
-    """A deactivated, restricted or foreign account loses its mailbox and groups immediately."""
+    """A deactivated, restricted or foreign account loses its mailbox and groups in seconds."""
     assert scene.see() == Person(
         user=scene.alice.id,
         mailbox="alice@example.com",
         groups=frozenset({"everyone", "admins", "sales"}),
     )
     scene.slack.change_user(scene.alice, announce=False, **change)
+    scene.clock.advance(seconds=DECISION_AGE)
     for person in (scene.see(), scene.people.person("U404")):
         assert person.obstacle
         assert (person.mailbox, person.groups) == (None, frozenset())
@@ -82,6 +86,7 @@ def test_a_changed_address_has_to_cool_down(scene: Scene) -> None:
     assert scene.see().mailbox == "alice@example.com"
     for email in ("boss@example.com", "alice@example.com"):
         scene.slack.change_user(scene.alice, announce=False, email=email)
+        scene.clock.advance(seconds=DECISION_AGE)
         assert scene.see().mailbox is None
         scene.clock.advance(timedelta(hours=71))
         assert scene.see().mailbox_obstacle
@@ -91,26 +96,87 @@ def test_a_changed_address_has_to_cool_down(scene: Scene) -> None:
     assert scene.see().mailbox == "a.lee@example.com"
 
 
-def test_responses_are_cached_for_a_minute(scene: Scene) -> None:
-    """Slack's responses are cached for a minute, but each decision fetches current data once."""
-    calls = scene.slack.calls
-    asked = [scene.see(fresh=False) for _ in range(3)]
-    assert asked[0] == asked[2]
-    assert len(calls("users.info")) == len(calls("usergroups.users.list")) == 1
-    scene.people.forget(scene.alice.id)
-    scene.see(fresh=False)
-    assert len(calls("users.info")) == 2
-    scene.clock.advance(CACHE_TIME)
-    scene.see(fresh=False)
-    assert (len(calls("users.info")), len(calls("usergroups.users.list"))) == (3, 2)
-    scene.slack.set_usergroup(scene.usergroup)
-    assert "sales" in scene.see(fresh=False).groups
-    with scene.people.cached():
-        seen = [scene.see() for _ in range(3)]
-    assert len(calls("usergroups.users.list")) == 3
-    assert not any("sales" in person.groups for person in seen)
-    scene.slack.set_usergroup(scene.usergroup, scene.alice)
+def test_answers_of_slack_are_shared_for_a_while(scene: Scene) -> None:
+    """Slack's answers are used for a minute in queries, and for five seconds in decisions."""
+    for fresh, seconds in ((False, QUERY_AGE), (True, DECISION_AGE)):
+        asked = [scene.see(fresh=fresh)]
+        before = _counted(scene)
+        asked += [scene.see(fresh=fresh) for _ in range(3)]
+        scene.clock.advance(seconds=seconds - 0.1)
+        assert scene.see(fresh=fresh) == asked[0] == asked[-1]
+        assert _counted(scene) == before
+        scene.slack.set_usergroup(scene.usergroup)
+        scene.slack.change_user(scene.alice, announce=False, is_restricted=True)
+        scene.clock.advance(seconds=0.1)
+        assert scene.see(fresh=fresh).obstacle
+        assert _counted(scene)["users.info"] == before["users.info"] + 1
+        scene.slack.change_user(scene.alice, announce=False, is_restricted=False)
+        scene.clock.advance(seconds=QUERY_AGE)
+        assert scene.see(fresh=fresh).groups == {"everyone", "admins"}
+        scene.slack.set_usergroup(scene.usergroup, scene.alice)
+        scene.clock.advance(seconds=QUERY_AGE)
+
+
+def test_a_change_is_seen_at_once(scene: Scene) -> None:
+    """After an event about an account or a user group, the next decision sees the change."""
     assert "sales" in scene.see().groups
+    scene.slack.set_usergroup(scene.usergroup)
+    scene.people.usergroups_changed()
+    assert "sales" not in scene.see().groups
+    scene.slack.change_user(scene.alice, announce=False, deleted=True)
+    scene.people.account_changed(scene.alice.user.as_slack(with_email=True))
+    assert scene.see().obstacle
+
+
+def test_the_event_itself_says_which_address_is_new(scene: Scene) -> None:
+    """A changed address of a known account starts its cool-down without a call to Slack."""
+    stranger = scene.slack.person("mallory", email="boss@example.com")
+    scene.see()
+    before = _counted(scene)
+    for person, changes in (
+        (scene.alice, {"real_name": "Alice L."}),
+        (scene.alice, {"email": "boss@example.com"}),
+        (stranger, {"email": "mallory@example.com"}),
+    ):
+        scene.slack.change_user(person, announce=False, **changes)
+        scene.people.account_changed(person.user.as_slack(with_email=True))
+    scene.people.account_changed(scene.alice.user.as_slack(with_email=False))
+    assert _counted(scene) == before
+    scene.clock.advance(hours=71)
+    assert scene.see().mailbox_obstacle
+    scene.clock.advance(hours=1)
+    assert scene.see().mailbox == "boss@example.com"
+    assert scene.people.person(stranger.id).mailbox == "mallory@example.com"
+
+
+def test_threads_share_an_answer(scene: Scene) -> None:
+    """Threads that need the same answer at the same time wait for a single call."""
+    with ThreadPoolExecutor(8) as pool:
+        people = list(pool.map(lambda _: scene.see(), range(8)))
+    assert set(people) == {people[0]}
+    assert _counted(scene) == {"users.info": 1, "usergroups.list": 1}
+
+
+def test_an_answer_that_was_on_its_way_during_a_change_is_not_kept() -> None:
+    """An answer that was asked for before a change is not used after it. Errors are not kept."""
+    answers: SharedAnswers[str] = SharedAnswers(lambda _: next(given)(), lambda: 0.0)
+
+    def changed() -> str:
+        answers.forget()
+        return "old"
+
+    def failed() -> str:
+        raise SlackUnavailable
+
+    given = iter((changed, failed, lambda: "new"))
+    assert answers.get(max_age=1) == "old"
+    with pytest.raises(SlackUnavailable):
+        answers.get(max_age=1)
+    assert answers.get(max_age=1) == answers.get(max_age=1) == "new"
+
+
+def _counted(scene: Scene) -> Counter[str]:
+    return Counter(call.method for call in scene.slack.state.calls)
 
 
 def test_an_unknown_user_group_blocks_every_user(
@@ -129,6 +195,7 @@ def test_an_unknown_user_group_blocks_every_user(
     assert "groups.*.usergroups" in logged[0]
     # A missing scope does not mean that the group is unknown.
     scene.slack.grant("users:read", "users:read.email")
+    scene.clock.advance(seconds=DECISION_AGE)
     with pytest.raises(SlackRejected, match="missing_scope"):
         scene.see()
 

@@ -102,10 +102,11 @@ class SlackApi:
         """Return a user's profile: the ``user`` object that ``users.info`` returns."""
         return _part(self._call(self.client.users_info, user=user), "user")
 
-    def members(self, usergroup: str) -> frozenset[str]:
-        """Return the ids of the users in a user group."""
-        answer = self._call(self.client.usergroups_users_list, usergroup=usergroup)
-        return frozenset(map(str, answer.get("users") or ()))
+    def usergroups(self) -> Mapping[str, frozenset[str]]:
+        """Return the ids of the users in each user group that is not disabled."""
+        answer = self._call(self.client.usergroups_list, include_users=True)
+        usergroups = answer.get("usergroups") or ()
+        return {str(one["id"]): frozenset(map(str, one.get("users") or ())) for one in usergroups}
 
     def find_by_email(self, email: str) -> str | None:
         """Return the id of the user whose profile contains this email address, or None."""

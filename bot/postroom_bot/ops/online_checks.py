@@ -41,16 +41,25 @@ def problems(slack_api: SlackApi, mail: MailApi, policy: Policy) -> Iterator[str
                     f"The policy's {key} lists the user {user}, but Slack can't find this user"
                     f" ({rejection.code}). Copy the member ID from their profile."
                 )
-        for name, usergroup in usergroups:
-            try:
-                slack_api.members(usergroup)
-            except SlackRejected as rejection:
-                yield (
-                    f"The policy's groups.{name}.usergroups lists {usergroup}, but Slack can't find"
-                    f" it ({rejection.code}). The bot refuses everyone until this is corrected."
-                )
+        yield from _unknown_usergroups(slack_api, usergroups)
     except SlackUnavailable:
         yield "Slack is not responding right now, so not all ids in the policy were checked."
+
+
+def _unknown_usergroups(slack_api: SlackApi, listed: list[tuple[str, str]]) -> Iterator[str]:
+    """Yield a message for each unknown user group. `listed` contains policy groups and ids."""
+    if not listed:
+        return
+    try:
+        known, code = slack_api.usergroups(), ""
+    except SlackRejected as rejection:
+        known, code = {}, f" ({rejection.code})"
+    for name, usergroup in listed:
+        if usergroup not in known:
+            yield (
+                f"The policy's groups.{name}.usergroups lists {usergroup}, but Slack can't find"
+                f" it{code}. The bot refuses everyone until this is corrected."
+            )
 
 
 def log_problems(

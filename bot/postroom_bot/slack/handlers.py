@@ -31,7 +31,7 @@ from postroom_bot.slack.payloads import (
     reply,
     wait_for_display,
 )
-from postroom_bot.store import profile_email_changes, requests
+from postroom_bot.store import requests
 from postroom_bot.ui import messages, parser, views
 from postroom_bot.ui.markup import Message, View
 from postroom_bot.ui.reason_texts import plain_reason_text, reason_text
@@ -204,13 +204,13 @@ def _register_events(app: App, deps: Dependencies) -> None:
 
     @app.event("user_change")
     def user_changed(event: dict[str, Any]) -> None:
-        user = str(event["user"]["id"])
-        deps.people.forget(user)
-        # Look the person up now, to record when their email address changed. Slack reports changes
-        # to all accounts, but most users never use the bot.
-        recorded = deps.database.read(lambda c: profile_email_changes.latest(c, user))
-        if recorded is not None:
-            deps.people.person(user, fresh=True)
+        deps.people.account_changed(event["user"])
+
+    def usergroup_changed() -> None:
+        deps.people.usergroups_changed()
+
+    for name in ("subteam_created", "subteam_updated", "subteam_members_changed"):
+        app.event(name)(usergroup_changed)
 
 
 def _publish_home(deps: Dependencies, user: str) -> None:

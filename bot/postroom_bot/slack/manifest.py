@@ -18,7 +18,13 @@ SCOPES = {
     "users:read.email": "Find a person's mailbox if the policy trusts Slack email addresses.",
     "usergroups:read": "List the members of user groups in the policy.",
 }
-EVENTS = ("app_home_opened", "user_change")
+EVENTS = (
+    "app_home_opened",
+    "subteam_created",
+    "subteam_members_changed",
+    "subteam_updated",
+    "user_change",
+)
 
 _LONG = (
     "Request email addresses, forwarding and passwords without leaving Slack. Your organization's "

@@ -45,9 +45,7 @@ def execute(leased: LeasedRequest) -> datetime | None:
         return leased.now + BUSY_DELAY
     attempt = request.attempts + 1
     try:
-        with leased.deps.people.cached():
-            why = recheck(leased, leased.approvals())
-        if why:
+        if why := recheck(leased, leased.approvals()):
             if request.may_have_changed:
                 why = Reason("request.maybe_executed", {"why": why.as_list()})
             leased.transition(State.REFUSED, result=why)

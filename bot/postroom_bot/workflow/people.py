@@ -5,24 +5,25 @@
 from __future__ import annotations
 
 import logging
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, TypeVar
+from typing import NamedTuple
 
 from postroom_bot.backends.slack_api import SlackApi
 from postroom_bot.domain import Interaction, Person, Reason, Workspace
 from postroom_bot.errors import Forbidden, SlackRejected
-from postroom_bot.policy.identity import email_of, obstacle_of, own_mailbox
+from postroom_bot.policy.identity import Profile, email_of, obstacle_of, own_mailbox
 from postroom_bot.policy.model import EVERYONE, Policy
+from postroom_bot.shared_answers import SharedAnswers
 from postroom_bot.store import profile_email_changes
 from postroom_common.database import Database
 
-#: How long Slack's responses are cached. Decisions bypass the cache.
-CACHE_TIME = timedelta(seconds=60)
-_MAX_CACHED = 10_000
+#: How old Slack's answers may be for queries, in seconds.
+QUERY_AGE = 60.0
+#: How old Slack's answers may be for decisions, in seconds. Slack allows about 20 calls per minute
+#: for the user groups, and each request needs several decisions.
+DECISION_AGE = 5.0
 #: The minimum interval between log messages about the same unknown user group.
 LOG_INTERVAL = timedelta(hours=1)
 _NOT_SHOWN = frozenset({"user_not_found", "user_not_visible"})
@@ -34,11 +35,15 @@ _UNKNOWN_USERGROUP = (
 
 _log = logging.getLogger(__name__)
 
-T = TypeVar("T")
 
+class _Account(NamedTuple):
+    """A Slack account.
 
-class _NotCached(Exception):
-    """The answer requires a call to Slack."""
+    :param email_changed_at: when the bot last noticed a change of its email address, or None
+    """
+
+    profile: Profile
+    email_changed_at: datetime | None
 
 
 class People:
@@ -61,19 +66,20 @@ class People:
         self._clock = clock
         self._policy = policy
         self._workspace = workspace
-        #: Cached answers and their times, keyed by the id of the user or user group.
-        self._answers: dict[str, tuple[datetime, Any]] = {}
-        self._decision = threading.local()
+        self._accounts = SharedAnswers(self._account, self._seconds)
+        self._usergroups = SharedAnswers(lambda _: slack_api.usergroups(), self._seconds)
         #: When each unknown user group was last logged.
         self._logged_at: dict[str, datetime] = {}
 
     def person(self, user: str, *, fresh: bool = False) -> Person:
         """Return the person with this Slack user id, even if they may not use the bot.
 
-        :param fresh: whether to bypass the cache, whose data may be a minute old
+        :param fresh: whether Slack's answers may be at most `DECISION_AGE` instead of `QUERY_AGE`
+            seconds old
         """
+        max_age = DECISION_AGE if fresh else QUERY_AGE
         try:
-            profile = self._ask(user, self._slack_api.profile, fresh=fresh)
+            profile, email_changed_at = self._accounts.get(user, max_age=max_age)
         except SlackRejected as rejection:
             if rejection.code in _NOT_SHOWN:
                 return Person(user, obstacle=Reason("person.hidden"))
@@ -81,16 +87,8 @@ class People:
         policy = self._policy()
         if obstacle := obstacle_of(profile, self._workspace.team):
             return Person(user, obstacle=obstacle)
-        now, email, changed_at = self._clock(), email_of(profile), None
-        if email and policy.identity.slack_email is not None:
-            known = self._database.read(lambda c: profile_email_changes.latest(c, user))
-            if known is not None and known.email == email:
-                changed_at = known.changed_at
-            else:
-                record = partial(profile_email_changes.record, user=user, email=email, at=now)
-                changed_at = self._database.write(record)
-        mailbox, mailbox_obstacle = own_mailbox(policy, profile, changed_at, now)
-        found = self._groups(policy, user, fresh=fresh)
+        mailbox, mailbox_obstacle = own_mailbox(policy, profile, email_changed_at, self._clock())
+        found = self._groups(policy, user, max_age)
         # If a group's members are unknown, a rule that denies them something can't be enforced.
         groups, unknown = (frozenset(), found) if isinstance(found, Reason) else (found, None)
         return Person(
@@ -102,14 +100,11 @@ class People:
         )
 
     def known(self, user: str) -> Person | None:
-        """Return the person from the cache, or None if that requires a call to Slack."""
-        self._decision.calls_slack = False
-        try:
-            return self.person(user)
-        except _NotCached:
-            return None
-        finally:
-            del self._decision.calls_slack
+        """Return the person if Slack's answers are known, or None if this would call Slack."""
+        are_known = self._accounts.knows(user, max_age=QUERY_AGE) and (
+            not self._uses_usergroups(self._policy()) or self._usergroups.knows(max_age=QUERY_AGE)
+        )
+        return self.person(user) if are_known else None
 
     def known_obstacle(self, interaction: Interaction) -> Reason | None:
         """Return why the person may not use the bot, as far as is known without calling Slack."""
@@ -140,58 +135,61 @@ class People:
         person = self.person(user) if user else None
         return person if person and person.mailbox == mailbox else None
 
-    @contextmanager
-    def cached(self) -> Iterator[None]:
-        """In the ``with`` block, query Slack at most once per person and user group in this thread.
+    def account_changed(self, profile: Profile) -> None:
+        """Forget an account that has changed, and record a new email address.
 
-        A decision needs the same answers several times, and Slack limits the rate of calls.
+        Slack reports changes to all accounts, but most users never use the bot, so only addresses
+        of known users are recorded. This calls neither Slack nor the mail service.
         """
-        self._decision.answers = {}
-        try:
-            yield
-        finally:
-            del self._decision.answers
+        user, email = str(profile["id"]), email_of(profile)
+        self._accounts.forget(user)
+        known = self._database.read(lambda c: profile_email_changes.latest(c, user))
+        if known is not None and email not in (None, known.email):
+            self._record_email(user, email)
 
-    def forget(self, user: str) -> None:
-        """Remove a person from the cache, because their account has changed."""
-        self._answers.pop(user, None)
+    def usergroups_changed(self) -> None:
+        """Forget the members of the user groups."""
+        self._usergroups.forget()
 
-    def _ask(self, key: str, ask: Callable[[str], T], *, fresh: bool) -> T:
-        decision: dict[str, T] = getattr(self._decision, "answers", {})
-        if key in decision:
-            return decision[key]
-        now = self._clock()
-        known = self._answers.get(key)
-        if known and not fresh and now < known[0] + CACHE_TIME:
-            answer: T = known[1]
-            return answer
-        if not getattr(self._decision, "calls_slack", True):
-            raise _NotCached
-        new = decision[key] = ask(key)
-        if len(self._answers) >= _MAX_CACHED:
-            self._answers.clear()
-        self._answers[key] = (now, new)
-        return new
+    def _seconds(self) -> float:
+        return self._clock().timestamp()
 
-    def _groups(self, policy: Policy, user: str, *, fresh: bool) -> frozenset[str] | Reason:
+    def _account(self, user: str) -> _Account:
+        """Query Slack for an account, and record its email address if the policy uses it."""
+        profile = self._slack_api.profile(user)
+        email = email_of(profile)
+        if email is None or self._policy().identity.slack_email is None:
+            return _Account(profile, None)
+        known = self._database.read(lambda c: profile_email_changes.latest(c, user))
+        if known is not None and known.email == email:
+            return _Account(profile, known.changed_at)
+        return _Account(profile, self._record_email(user, email))
+
+    def _record_email(self, user: str, email: str) -> datetime | None:
+        record = partial(profile_email_changes.record, user=user, email=email, at=self._clock())
+        return self._database.write(record)
+
+    def _groups(self, policy: Policy, user: str, max_age: float) -> frozenset[str] | Reason:
         """Return a person's groups, or a reason if Slack does not know a user group."""
         groups = {EVERYONE}
+        members: Mapping[str, frozenset[str]] = {}
+        if self._uses_usergroups(policy):
+            members = self._usergroups.get(max_age=max_age)
         for name, group in policy.groups.items():
-            if user in group.users:
-                groups.add(name)
-                continue
             for usergroup in group.usergroups:
-                try:
-                    members = self._ask(usergroup, self._slack_api.members, fresh=fresh)
-                except SlackRejected as rejection:
-                    if rejection.code != "no_such_subteam":
-                        raise
-                    now, logged_at = self._clock(), self._logged_at.get(usergroup)
-                    if logged_at is None or now >= logged_at + LOG_INTERVAL:
-                        self._logged_at[usergroup] = now
-                        _log.error(_UNKNOWN_USERGROUP, usergroup)
+                if usergroup not in members:
+                    self._log_unknown(usergroup)
                     return Reason("person.unknown_usergroup", {"usergroup": usergroup})
-                if user in members:
-                    groups.add(name)
-                    break
+            if user in group.users or any(user in members[one] for one in group.usergroups):
+                groups.add(name)
         return frozenset(groups)
+
+    @staticmethod
+    def _uses_usergroups(policy: Policy) -> bool:
+        return any(group.usergroups for group in policy.groups.values())
+
+    def _log_unknown(self, usergroup: str) -> None:
+        now, logged_at = self._clock(), self._logged_at.get(usergroup)
+        if logged_at is None or now >= logged_at + LOG_INTERVAL:
+            self._logged_at[usergroup] = now
+            _log.error(_UNKNOWN_USERGROUP, usergroup)

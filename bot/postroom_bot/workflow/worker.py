@@ -145,11 +145,10 @@ def process(leased: LeasedRequest) -> datetime | None:
 def _advance(leased: LeasedRequest) -> datetime | None:
     """Evaluate, tally or execute the request. Return when to retry, or None."""
     try:
-        with leased.deps.people.cached():
-            if leased.request.state is State.NEW:
-                evaluate(leased)
-            if leased.request.state is State.PENDING:
-                tally(leased)
+        if leased.request.state is State.NEW:
+            evaluate(leased)
+        if leased.request.state is State.PENDING:
+            tally(leased)
     except Rejected as rejection:
         # The mail service rejected a query.
         leased.transition(State.REFUSED, result=rejection.reason)

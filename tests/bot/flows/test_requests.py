@@ -21,6 +21,7 @@ from ansible_collections.postroom.email.tests.bot.flows.deployment import (
     environment,
     number_of,
 )
+from ansible_collections.postroom.email.tests.fakes.slack.person import Person
 from ansible_collections.postroom.email.tests.service.api import SECRET
 from ansible_collections.postroom.email.tests.support.company import (
     ALICE,
@@ -30,7 +31,8 @@ from ansible_collections.postroom.email.tests.support.company import (
 )
 from ansible_collections.postroom.email.tests.support.passwords import opens
 from postroom_bot.domain import State
-from postroom_bot.store import audit
+from postroom_bot.slack.manifest import EVENTS
+from postroom_bot.store import audit, profile_email_changes
 from postroom_bot.ui.reason_texts import TEXTS
 from postroom_bot.workflow.dependencies import MAX_WAITING
 
@@ -201,3 +203,28 @@ def test_killed_while_it_writes(start: Start, after: bool) -> None:
         bot.wait_for_text(card, "Done")
         assert len(bot.cards(address)) == 1
         assert "request.resumed" in [row.event for row in bot.read(audit.rows)]
+
+
+def test_the_bot_understands_the_events_of_its_manifest(flow: Deployment) -> None:
+    """The bot records the address in an event about an account, and accepts all other events."""
+    slack, state = flow.company.slack, flow.company.slack.state
+    frank = slack.person("frank", email="frank@example.com")
+    frank.open_home()
+    slack.wait_for(lambda: frank.sees().home and _recorded(flow, frank) == "frank@example.com")
+    asked = _questions_about(flow, frank)
+    slack.change_user(frank, email="frank.new@example.com")
+    slack.wait_for(lambda: _recorded(flow, frank) == "frank.new@example.com")
+    assert _questions_about(flow, frank) == asked
+    for name in set(EVENTS) - {"app_home_opened", "user_change"}:
+        slack.announce({"type": name, "team_id": state.team})
+    assert all("no handler" not in bot.log() for bot in flow.bots)
+
+
+def _questions_about(flow: Deployment, person: Person) -> int:
+    calls = flow.company.slack.calls("users.info")
+    return sum(call.args["user"] == person.id for call in calls)
+
+
+def _recorded(flow: Deployment, person: Person) -> str | None:
+    found = flow.read(lambda c: profile_email_changes.latest(c, person.id))
+    return found and found.email

@@ -124,7 +124,8 @@ def test_the_manifest_has_what_the_bot_uses_alone(url: str | None) -> None:
     assert made["oauth_config"] == {"scopes": {"bot": scopes.split()}}
     settings, [command] = made["settings"], made["features"]["slash_commands"]
     events = settings["event_subscriptions"]
-    assert events["bot_events"] == ["app_home_opened", "user_change"]
+    usergroups = ["subteam_created", "subteam_members_changed", "subteam_updated"]
+    assert events["bot_events"] == ["app_home_opened", *usergroups, "user_change"]
     [shortcut] = made["features"]["shortcuts"]
     assert (command["command"], command["should_escape"]) == (parser.COMMAND, True)
     assert shortcut["callback_id"] == views.SHORTCUT_MENU

@@ -40,7 +40,7 @@ from postroom_bot.policy.model import Policy
 from postroom_bot.store import audit, requests, votes
 from postroom_bot.workflow import queries, request_service
 from postroom_bot.workflow.dependencies import Dependencies
-from postroom_bot.workflow.people import People
+from postroom_bot.workflow.people import DECISION_AGE, People
 from postroom_bot.workflow.worker import Worker
 
 ALICE = "alice@example.com"
@@ -158,6 +158,11 @@ class Harness:
         """Advance the clock, and let the worker process everything that is due."""
         self.clock.advance(**parts)
         self.work()
+
+    def change_account(self, who: str, **changes: Any) -> None:
+        """Change a person's Slack account, without an event, and wait until decisions see it."""
+        self.slack.change_user(self.people[who], announce=False, **changes)
+        self.clock.advance(seconds=DECISION_AGE)
 
     def set_policy(self, **changes: Any) -> None:
         """Apply a policy with these changes."""

@@ -65,7 +65,7 @@ def _end(harness: Harness, request: Request, state: State) -> None:
         case _:
             harness.vote("bob", request)
     if state is State.REFUSED:
-        harness.slack.change_user(harness.people["alice"], announce=False, deleted=True)
+        harness.change_account("alice", deleted=True)
     elif state is State.FAILED:
         executor = _RejectingExecutor()
     elif state is State.APPROVED:

@@ -129,7 +129,7 @@ def test_the_owner_makes_what_was_approved_for_another(harness: Harness) -> None
 def test_an_approved_password_is_looked_at_again(harness: Harness) -> None:
     """If the requester's account is deactivated after the approval, no password is created."""
     request = _approved(harness)
-    harness.slack.change_user(harness.people["alice"], announce=False, deleted=True)
+    harness.change_account("alice", deleted=True)
     with pytest.raises(UserError, match=r"request\.requester_changed"):
         _create_and_show(harness, "erin", ERIN, request)
     assert harness.now(request).state is State.REFUSED
@@ -156,7 +156,7 @@ def test_an_offer_that_nobody_takes_expires(harness: Harness) -> None:
 def test_a_changed_account_gets_none(harness: Harness, change: dict[str, Any]) -> None:
     """A user whose account has changed can neither open the confirmation nor press its button."""
     _authorize(harness, "alice")
-    harness.slack.change_user(harness.people["alice"], announce=False, **change)
+    harness.change_account("alice", **change)
     with pytest.raises(UserError):
         _authorize(harness, "alice")
     with pytest.raises(UserError):

@@ -29,7 +29,7 @@ Disturbance = Callable[[Harness, Request], object]
 
 def _account(**changes: Any) -> Disturbance:
     """Return a function that changes the requester's Slack account."""
-    return lambda o, _: o.slack.change_user(o.people["alice"], announce=False, **changes)
+    return lambda o, _: o.change_account("alice", **changes)
 
 
 def _buried(harness: Harness, _: Request) -> None:
@@ -62,7 +62,7 @@ LATER_CHANGES: list[tuple[Disturbance, str]] = [
         "request.approvers_changed",
     ),
     (
-        lambda o, _: o.slack.change_user(o.people["bob"], announce=False, deleted=True),
+        lambda o, _: o.change_account("bob", deleted=True),
         "request.approvers_changed",
     ),
 ]

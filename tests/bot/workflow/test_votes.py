@@ -19,6 +19,7 @@ from postroom_bot.domain import (
 )
 from postroom_bot.policy.engine import quorum_met
 from postroom_bot.workflow import request_service
+from postroom_bot.workflow.people import DECISION_AGE, QUERY_AGE
 
 FORWARD = Change(Action.FORWARD_ADD, "team@example.com", destinations=(ALICE,))
 
@@ -42,7 +43,7 @@ def test_nobody_approves_their_own_request(harness: Harness) -> None:
 def test_nobody_approves_it_from_their_second_account(harness: Harness) -> None:
     """A requester can't approve a request from a second Slack account with the same mailbox."""
     request = harness.ask("bob")
-    harness.slack.change_user(harness.people["carol"], announce=False, email=BOB)
+    harness.change_account("carol", email=BOB)
     harness.pass_time(days=4)
     request = harness.ask("bob")
     harness.approve(request, "carol")
@@ -52,7 +53,7 @@ def test_nobody_approves_it_from_their_second_account(harness: Harness) -> None:
 
 def test_one_person_is_not_two_approvers(harness: Harness) -> None:
     """A second Slack account with an approver's mailbox does not count as another approver."""
-    harness.slack.change_user(harness.people["carol"], announce=False, email=BOB)
+    harness.change_account("carol", email=BOB)
     harness.ask("carol")
     harness.pass_time(days=4)
     request = harness.ask("alice", Change(Action.PASSWORD, "erin@example.com"))
@@ -131,25 +132,27 @@ def test_a_known_non_approver_is_turned_away_with_current_data(harness: Harness)
         return why.code if why else None
 
     may_vote = request_service.may_vote
-    harness.deps.people.forget(harness.people["erin"].id)
+    harness.clock.advance(seconds=QUERY_AGE)
     assert may_vote(harness.deps, press("erin"))
     assert turned_away("erin") == "vote.not_an_approver"
     assert not may_vote(harness.deps, press("erin"))
     assert harness.details(request)["vote.turned_away"]["why"]["code"] == "vote.not_an_approver"
     assert turned_away("bob") == "vote.own_request"
     harness.slack.set_usergroup(harness.usergroups["admins"], harness.people["erin"])
+    harness.clock.advance(seconds=DECISION_AGE)
     assert turned_away("erin") is None
     assert may_vote(harness.deps, press("erin"))
-    harness.slack.change_user(harness.people["erin"], announce=False, is_restricted=True)
+    harness.change_account("erin", is_restricted=True)
     with harness.slack.down():
         assert turned_away("erin") is None
     assert turned_away("erin") == "person.guest"
     assert not may_vote(harness.deps, press("erin"))
-    harness.slack.change_user(harness.people["erin"], announce=False, is_restricted=False)
+    harness.change_account("erin", is_restricted=False)
     assert harness.approve(request, "erin").state is State.DONE
     assert turned_away("carol") == "request.not_pending"
     other = harness.ask(change=FORWARD)
     harness.slack.set_usergroup(harness.usergroups["admins"], harness.people["carol"])
+    harness.clock.advance(seconds=DECISION_AGE)
     harness.approve(other, "carol")
     again = harness.interaction("carol", request_id=other.id, card=other.card)
     why = request_service.turn_away(harness.deps, again, approves=False)
@@ -174,7 +177,7 @@ def test_who_has_left_the_group_or_the_company_has_no_vote(harness: Harness) -> 
     request = harness.voted()
     harness.slack.set_usergroup(harness.usergroups["admins"], harness.people["carol"])
     harness.vote("carol", request)
-    harness.slack.change_user(harness.people["carol"], announce=False, deleted=True)
+    harness.change_account("carol", deleted=True)
     harness.work()
     assert len(_refused(harness, request)) == 2
 

@@ -110,3 +110,22 @@ def test_socket_mode_delivers_until_it_is_acknowledged(slack: Workspace) -> None
         assert (again["envelope_id"], again["payload"]) == (lost["envelope_id"], lost["payload"])
         connection.send(json.dumps({"envelope_id": again["envelope_id"]}))
         slack.wait_for(lambda: "socket ack" in slack.log())
+
+
+def test_calls_have_rate_limits_and_lists_are_short(slack: Workspace, clock: Clock) -> None:
+    """User groups can be listed 20 times a minute, with their members only on request."""
+    group, client = slack.usergroup(slack.person("alice")), client_of(slack)
+    slack.state.limits_rates = True
+    assert "users" not in client.usergroups_list()["usergroups"][0]
+    assert client.usergroups_list(include_users=True)["usergroups"][0]["users"]
+    assert code(client.usergroups_list, include_users="some") == "invalid_arguments"
+    assert [one["id"] for one in client.usergroups_list()["usergroups"]] == [group]
+    clock.advance(seconds=20)
+    codes = [code(client.usergroups_list) for _ in range(17)]
+    assert codes == ["ok"] * 16 + ["ratelimited"]
+    with pytest.raises(SlackApiError) as refused:
+        client.usergroups_list()
+    assert refused.value.response.headers["Retry-After"] == "40"
+    clock.advance(seconds=40)
+    assert code(client.usergroups_list) == "ok"
+    assert code(client.auth_test) == "ok"

@@ -9,6 +9,7 @@ method `*` matches all calls. Requests to a response URL count as calls of `resp
 from __future__ import annotations
 
 import json
+import math
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -33,6 +34,8 @@ from .workspace_state import (
     plain,
     with_block_ids,
 )
+
+_RATE_LIMITED = (HTTPStatus.TOO_MANY_REQUESTS, '{"ok":false,"error":"ratelimited"}')
 
 
 @dataclass
@@ -68,8 +71,7 @@ class Faults:
     def rate_limit(self, method: str, *, retry_after: int = 1, skip: int = 0) -> None:
         """Respond with status 429 and `Retry-After`."""
         headers = {"Retry-After": str(retry_after)}
-        body = '{"ok":false,"error":"ratelimited"}'
-        self._add(Fault(method, 1, skip, HTTPStatus.TOO_MANY_REQUESTS, body, headers))
+        self._add(Fault(method, 1, skip, *_RATE_LIMITED, headers))
 
     def fail(self, method: str, *, times: int = 1, status: int = 500, skip: int = 0) -> None:
         """Respond with a server error."""
@@ -119,6 +121,7 @@ class Faults:
 
 
 API = "/api/"
+MINUTE = timedelta(minutes=1)
 RESPONSES = "/response/"
 EMAIL_SCOPE = "users:read.email"
 MAX_TEXT = 40_000
@@ -158,11 +161,15 @@ def _carry_out(workspace: WorkspaceState, path: str, request: Request) -> Reply:
         args = dict(parse_qsl(request.body.decode()))
     if path.startswith(RESPONSES):
         return _reply(*respond(workspace, path.removeprefix(RESPONSES), args))
+    method = path.removeprefix(API)
+    if seconds := _retry_after(workspace, method):
+        workspace.note(f"ratelimited {method}", str(seconds))
+        return _reply(*_RATE_LIMITED, {"Retry-After": str(seconds)})
     token = request.headers.get("authorization", "").removeprefix("Bearer ")
     for name in ("blocks", "view"):
         if isinstance(args.get(name), str):
             args[name] = json.loads(args[name])
-    return _reply(HTTPStatus.OK, json.dumps(call(workspace, path.removeprefix(API), token, args)))
+    return _reply(HTTPStatus.OK, json.dumps(call(workspace, method, token, args)))
 
 
 def _reply(status: int, body: str, headers: dict[str, str] | None = None) -> Reply:
@@ -172,11 +179,19 @@ def _reply(status: int, body: str, headers: dict[str, str] | None = None) -> Rep
 
 
 class Method(NamedTuple):
-    """A method, with the scope and the token prefix that it needs."""
+    """A method, with the scope and the token prefix that it needs.
+
+    :param per_minute: how many calls Slack allows at least in a minute; 0 for a special limit
+    """
 
     scope: str
     work: Callable[[WorkspaceState, Payload, Scopes], Payload]
+    per_minute: int = 0
     prefix: str = "xoxb-"
+
+
+#: The tiers of rate limits.
+TIER_1, TIER_2, TIER_3, TIER_4 = 1, 20, 50, 100
 
 
 def call(workspace: WorkspaceState, name: str, token: str, args: Payload) -> Payload:
@@ -254,11 +269,17 @@ def _lookup_by_email(workspace: WorkspaceState, args: Payload, scopes: Scopes) -
     raise Refused("users_not_found")
 
 
-def _usergroup_members(workspace: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
-    members = workspace.usergroups.get(str(args.get("usergroup", "")))
-    if members is None:
-        raise Refused("no_such_subteam")
-    return {"users": list(members)}
+def _usergroups(workspace: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
+    # The SDK sends 1 or 0 for a boolean.
+    given = str(args.get("include_users", "0")).lower()
+    if given not in ("0", "1", "false", "true"):
+        raise Refused("invalid_arguments")
+    listed: list[Payload] = []
+    for group, members in workspace.usergroups.items():
+        usergroup = {"id": group, "team_id": workspace.team, "is_usergroup": True, "date_delete": 0}
+        users = {"users": list(members)} if given in ("1", "true") else {}
+        listed.append({**usergroup, **users, "user_count": len(members)})
+    return {"usergroups": listed}
 
 
 def _open_conversation(workspace: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
@@ -302,20 +323,37 @@ def _update_message(workspace: WorkspaceState, args: Payload, scopes: Scopes) ->
 
 
 METHODS = {
-    "apps.connections.open": Method("connections:write", _open_connection, "xapp-"),
+    "apps.connections.open": Method("connections:write", _open_connection, TIER_1, "xapp-"),
     "auth.test": Method("", _auth_test),
-    "bots.info": Method("users:read", _bot_info),
+    "bots.info": Method("users:read", _bot_info, TIER_3),
     "chat.getPermalink": Method("", _permalink),
     "chat.postMessage": Method("chat:write", _post_message),
-    "chat.update": Method("chat:write", _update_message),
-    "conversations.open": Method("im:write", _open_conversation),
-    "usergroups.users.list": Method("usergroups:read", _usergroup_members),
-    "users.info": Method("users:read", _user_info),
-    "users.lookupByEmail": Method(EMAIL_SCOPE, _lookup_by_email),
-    "views.open": Method("", views.open_view),
-    "views.publish": Method("", views.publish_view),
-    "views.update": Method("", views.update_view),
+    "chat.update": Method("chat:write", _update_message, TIER_3),
+    "conversations.open": Method("im:write", _open_conversation, TIER_3),
+    "usergroups.list": Method("usergroups:read", _usergroups, TIER_2),
+    "users.info": Method("users:read", _user_info, TIER_4),
+    "users.lookupByEmail": Method(EMAIL_SCOPE, _lookup_by_email, TIER_3),
+    "views.open": Method("", views.open_view, TIER_4),
+    "views.publish": Method("", views.publish_view, TIER_4),
+    "views.update": Method("", views.update_view, TIER_4),
 }
+
+
+def _retry_after(workspace: WorkspaceState, name: str) -> int:
+    """Return for how many seconds a method's rate limit rejects calls. 0 if this call is allowed.
+
+    The limit counts the calls of the last minute by the workspace's clock.
+    """
+    per_minute = METHODS[name].per_minute if name in METHODS else 0
+    if not workspace.limits_rates or not per_minute:
+        return 0
+    with workspace.changed:
+        now = workspace.clock()
+        recent = [at for at in workspace.called_at[name] if at > now - MINUTE]
+        if len(recent) < per_minute:
+            workspace.called_at[name] = [*recent, now]
+            return 0
+        return math.ceil((recent[0] + MINUTE - now).total_seconds())
 
 
 def _writable(workspace: WorkspaceState, wanted: str) -> Channel:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -70,7 +70,7 @@ class Workspace:
             self.state.users[person.id] = person.user
             user = person.user.as_slack(with_email=True)
         if announce:
-            self._sender.deliver(delivery.event(self.state, {"type": "user_change", "user": user}))
+            self.announce({"type": "user_change", "user": user})
 
     def channel(self, name: str, *people: Person) -> str:
         """Add a channel that contains the given people and the bot, and return its ID."""
@@ -87,9 +87,13 @@ class Workspace:
         return group
 
     def set_usergroup(self, group: str, *people: Person) -> None:
-        """Set the members of a user group."""
+        """Set the members of a user group. The app gets no event."""
         with self.state.changed:
             self.state.usergroups[group] = [person.id for person in people]
+
+    def announce(self, event: Mapping[str, Any]) -> None:
+        """Send an event to the app."""
+        self._sender.deliver(delivery.event(self.state, event))
 
     # Delivery to the app.
 

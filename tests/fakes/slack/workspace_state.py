@@ -10,6 +10,7 @@ import json
 import secrets
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -236,6 +237,9 @@ class WorkspaceState:
         #: Tickets of Socket Mode connections that the app has not opened yet.
         self.tickets: set[str] = set()
         self.trigger_life = timedelta(seconds=3)
+        #: Whether calls above the rate limits are rejected, and the times of recent calls.
+        self.limits_rates = False
+        self.called_at: defaultdict[str, list[datetime]] = defaultdict(list)
         self.web_address = ""
         self.socket_address = ""
         self._numbers = itertools.count(1)
