@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import SecretStr
 from slack_bolt import App
 
-from postroom_bot.domain import Action, Change, Interaction, Reason, ViewRef
+from postroom_bot.domain import Action, Change, Interaction, Reason, Request, ViewRef
 from postroom_bot.errors import (
     Forbidden,
     ReasonError,
@@ -23,7 +23,6 @@ from postroom_bot.errors import (
     SlackUnavailable,
     UserError,
 )
-from postroom_bot.policy.engine import groups_of, is_own_request
 from postroom_bot.slack.payloads import (
     Body,
     Responder,
@@ -218,17 +217,14 @@ def _publish_home(deps: Dependencies, user: str) -> None:
     # In an organization, the event may come from a workspace other than the bot's.
     person = deps.people.person(user)
     found = deps.database.read(lambda c: requests.open_by(c, user))
-    waiting = [] if person.obstacle else deps.database.read(requests.pending)
-    to_approve = [
-        request
-        for request in waiting
-        if groups_of(request, person) and not is_own_request(request, person)
-    ]
+    to_approve: tuple[list[Request], int] = ([], 0)
+    if not person.obstacle:
+        to_approve = deps.database.read(lambda c: requests.pending_for(c, person))
     aliases = None
     if not person.obstacle and person.mailbox:
         with suppress(*EXPECTED):
             aliases = queries.aliases(deps, person).aliases
-    deps.slack_api.publish_home(user, views.home_tab(person, aliases, found, to_approve))
+    deps.slack_api.publish_home(user, views.home_tab(person, aliases, found, *to_approve))
 
 
 def _register_modals(app: App, deps: Dependencies, mail_host: str) -> None:

@@ -15,13 +15,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Connection, Row, Select, insert, select, update
 
 from postroom_bot.store.tables import audit as table
 from postroom_bot.store.tables import audit_cursor, audit_head
@@ -141,7 +142,7 @@ def rows(
     connection: Connection, *, after: int = 0, limit: int = PAGE, request_id: str | None = None
 ) -> list[AuditRow]:
     """Return up to `limit` rows after row `after`, in order."""
-    wanted = select(table).where(table.c.seq > after).order_by(table.c.seq).limit(limit)
+    wanted = _page(after, limit)
     if request_id is not None:
         wanted = wanted.where(table.c.request == request_id)
     return [_row(raw) for raw in connection.execute(wanted)]
@@ -153,8 +154,8 @@ def verify(connection: Connection) -> Verified:
     :raises Tampered: if a row was edited, inserted, moved or removed, including at the end
     """
     count, last = 0, START
-    wanted = select(table).order_by(table.c.seq).limit(PAGE)
-    page = connection.execute(wanted).all()
+    # Rows before the first one are wrong as well.
+    page = connection.execute(select(table).order_by(table.c.seq).limit(PAGE)).all()
     while page:
         for raw in page:
             count += 1
@@ -170,7 +171,7 @@ def verify(connection: Connection) -> Verified:
                 text = f"Row {count} of the audit, or the one before it, was changed."
                 raise Tampered(count, text)
             last = row.hash
-        page = connection.execute(wanted.where(table.c.seq > count)).all()
+        page = connection.execute(_page(count)).all()
     head = connection.execute(select(audit_head.c.seq, audit_head.c.hash)).one_or_none()
     if head is None or tuple(head) != (count, last):
         text = (
@@ -188,23 +189,36 @@ def verify_lines(connection: Connection, lines: Iterable[str]) -> Verified:
     crash. The database may contain rows that have not been streamed yet.
 
     :returns: the number and the hash of the last streamed row
-    :raises Tampered: if a line differs from its row, lines are missing, or `verify` fails
+    :raises Tampered: if a line differs from its row, lines are missing, or `verify` fails. Its
+        sentences describe all differences, each on a line of its own.
     """
-    verify(connection)
-    last = Verified(0, START)
+    wrong: list[Tampered] = []
+    try:
+        verify(connection)
+    except Tampered as tampered:
+        wrong.append(tampered)
+    last, page = 0, {}
     for number, line in enumerate(lines, 1):
         try:
             seq = int(json.loads(line)["seq"])
         except (TypeError, ValueError, KeyError):
-            raise Tampered(1, f"Line {number} is not a row of the audit.") from None
-        found = rows(connection, after=seq - 1, limit=1)
-        if not found or found[0].line() != line.rstrip("\r\n"):
-            raise Tampered(seq, f"Row {seq} in the database differs from line {number}.")
-        if last.count and seq > last.count + 1:
-            raise Tampered(last.count + 1, f"Row {last.count + 1} is missing before line {number}.")
-        if seq > last.count:
-            last = Verified(seq, found[0].hash)
-    return last
+            wrong.append(Tampered(1, f"Line {number} is not a row of the audit."))
+            continue
+        if seq not in page:
+            page = {row.seq: row for row in _readable_rows(connection, after=seq - 1)}
+        row = page.get(seq)
+        if row is None or row.line() != line.rstrip("\r\n"):
+            wrong.append(Tampered(seq, f"Row {seq} in the database differs from line {number}."))
+        if row is not None:
+            if last and seq > last + 1:
+                which = (
+                    f"Row {last + 1} is" if seq == last + 2 else f"Rows {last + 1} to {seq - 1} are"
+                )
+                wrong.append(Tampered(last + 1, f"{which} missing before line {number}."))
+            last = max(last, seq)
+    if wrong:
+        raise Tampered(wrong[0].seq, "\n".join(one.sentence for one in wrong))
+    return Verified(last, _hash_of(connection, last))
 
 
 def stream(database: Database, write: Callable[[str], None]) -> int:
@@ -222,6 +236,22 @@ def stream(database: Database, write: Callable[[str], None]) -> int:
         database.write(partial(Connection.execute, statement=advance))
         written += len(page)
     return written
+
+
+def _readable_rows(connection: Connection, *, after: int) -> Iterator[AuditRow]:
+    """Yield up to `PAGE` rows after row `after`, except those whose data is not JSON."""
+    for raw in connection.execute(_page(after)):
+        with suppress(TypeError, ValueError):
+            yield _row(raw)
+
+
+def _page(after: int, limit: int = PAGE) -> Select[Any]:
+    return select(table).where(table.c.seq > after).order_by(table.c.seq).limit(limit)
+
+
+def _hash_of(connection: Connection, seq: int) -> str:
+    found = connection.scalar(select(table.c.hash).where(table.c.seq == seq))
+    return START if found is None else found
 
 
 def _row(raw: Row[Any]) -> AuditRow:

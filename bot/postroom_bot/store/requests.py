@@ -10,6 +10,7 @@ lease can no longer write.
 from __future__ import annotations
 
 import itertools
+import json
 import secrets
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -19,8 +20,10 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Select,
+    String,
     and_,
     case,
+    cast,
     func,
     or_,
     select,
@@ -37,6 +40,7 @@ from postroom_bot.domain import (
     OPEN,
     Action,
     Change,
+    Person,
     Request,
     State,
 )
@@ -169,10 +173,24 @@ def recent_by(connection: Connection, requester: str, limit: int = 10) -> list[R
     return _all(connection, mine.order_by(table.c.created_at.desc(), table.c.id).limit(limit))
 
 
-def pending(connection: Connection) -> list[Request]:
-    """Return all pending requests, oldest first."""
-    found = select(table).where(table.c.state == State.PENDING)
-    return _all(connection, found.order_by(table.c.created_at, table.c.id))
+def pending_for(
+    connection: Connection, person: Person, limit: int = 10
+) -> tuple[list[Request], int]:
+    """Return the oldest pending requests of others on which a person may vote, and their number."""
+    waiting = [table.c.state == State.PENDING, table.c.requester != person.user]
+    if person.mailbox is not None:
+        waiting.append(table.c.requester_mailbox.is_distinct_from(person.mailbox))
+    # Few different quorums exist, so count the requests with each of them.
+    quorum = cast(table.c.quorum, String)
+    counts = select(quorum, func.count()).where(*waiting).group_by(quorum)
+    found = {
+        text: number
+        for text, number in connection.execute(counts)
+        if person.groups & {group for group, *_ in json.loads(text)}
+    }
+    votable = select(table).where(*waiting, quorum.in_(found))
+    first = votable.order_by(table.c.created_at, table.c.id).limit(limit)
+    return _all(connection, first) if found else [], sum(found.values())
 
 
 def count_earlier(

@@ -323,11 +323,13 @@ def home_tab(
     aliases: Sequence[str] | None,
     requests: Sequence[Request],
     approvals: Sequence[Request],
+    approvals_count: int | None = None,
 ) -> View:
     """Return a person's Home tab.
 
     :param aliases: the aliases of their mailbox; None if the mail service did not respond
-    :param approvals: the pending requests that they may approve
+    :param approvals: the pending requests that they may approve, or the first of them
+    :param approvals_count: the number of these requests if `approvals` does not have all of them
     """
     title = header("My mail")
     if person.obstacle:
@@ -350,20 +352,21 @@ def home_tab(
         if request.is_cancellable_by_requester:
             buttons = [messages.cancel_button(request)]
             blocks.append({"type": "actions", "elements": buttons})
-    blocks += _remainder(requests, "You have no open requests.")
+    blocks += _remainder(len(requests), "You have no open requests.")
     blocks.append(header("Waiting for my approval"))
     for request in approvals[:_MAX_REQUESTS]:
         # A request can only be approved on its card.
         where = f" Its card is in <#{request.card.channel}>." if request.card else ""
         asks = f"{mention(request.requester)} asks to {messages.change_text(request)}"
         blocks.append(section(f"{messages.title(request)}: {asks}.{where}"))
-    blocks += _remainder(approvals, "No requests are waiting for your approval.")
+    count = len(approvals) if approvals_count is None else approvals_count
+    blocks += _remainder(count, "No requests are waiting for your approval.")
     return {"type": "home", "blocks": blocks}
 
 
-def _remainder(requests: Sequence[Request], none: str) -> list[Block]:
+def _remainder(count: int, none: str) -> list[Block]:
     """Return the line after a list: how many requests are omitted, or `none` if it is empty."""
-    if not requests:
+    if not count:
         return [section(none)]
-    more = len(requests) - _MAX_REQUESTS
+    more = count - _MAX_REQUESTS
     return [section(f"And {more} more.")] if more > 0 else []

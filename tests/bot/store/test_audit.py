@@ -18,6 +18,7 @@ from sqlalchemy import Connection, delete, insert, select, text, update
 from sqlalchemy.exc import DBAPIError
 
 from ansible_collections.postroom.email.tests.support.clock import Clock
+from ansible_collections.postroom.email.tests.support.statements import recorded_statements
 from postroom_bot.store import audit, tables
 from postroom_common.database import Database
 
@@ -261,3 +262,32 @@ def test_streamed_lines_are_compared(unprotected: Database) -> None:
     ):
         with pytest.raises(audit.Tampered):
             compared(wrong)
+
+
+def test_every_difference_from_the_streamed_lines_is_reported(unprotected: Database) -> None:
+    """All changed, missing and foreign lines are reported, together with a broken chain."""
+    lines: list[str] = []
+    audit.stream(unprotected, lines.append)
+    edit = update(tables.audit).where(tables.audit.c.seq.in_((2, 6))).values(actor="U9")
+    unprotected.write(lambda c: c.execute(edit))
+    given = [lines[0], lines[1], "none", lines[4].replace("U1", "U8"), lines[5], *lines[:1]]
+    with pytest.raises(audit.Tampered) as found:
+        unprotected.read(lambda c: audit.verify_lines(c, given))
+    assert str(found.value).splitlines() == [
+        "Row 2 of the audit, or the one before it, was changed.",
+        "Row 2 in the database differs from line 2.",
+        "Line 3 is not a row of the audit.",
+        "Row 5 in the database differs from line 4.",
+        "Rows 3 to 4 are missing before line 4.",
+        "Row 6 in the database differs from line 5.",
+    ]
+
+
+def test_lines_are_compared_in_pages(database: Database, clock: Clock) -> None:
+    """Comparing many lines needs one query for each page of rows, not for each line."""
+    filled(database, clock, 2 * audit.PAGE)
+    lines: list[str] = []
+    audit.stream(database, lines.append)
+    with recorded_statements() as statements:
+        database.read(lambda c: audit.verify_lines(c, lines))
+    assert len(statements) <= 10

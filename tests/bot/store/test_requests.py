@@ -24,6 +24,7 @@ from postroom_bot.domain import (
     Action,
     Change,
     MessageRef,
+    Person,
     Quorum,
     Reason,
     Request,
@@ -259,7 +260,6 @@ def test_requests_are_found(database: Database, clock: Clock) -> None:
     ):
         count = partial(requests.count_earlier, requester="U1", since=since, before=before)
         assert database.read(count) == counts
-    assert [one.id for one in database.read(requests.pending)] == [made[0]]
     open_ = {State.NEW: 2, State.PENDING: 1, State.APPROVED: 0, State.EXECUTING: 0}
     assert database.read(requests.count_open) == open_
     same = replace(FORWARD, destinations=FORWARD.destinations[::-1], justification="Again")
@@ -271,6 +271,33 @@ def test_requests_are_found(database: Database, clock: Clock) -> None:
     )
     database.write(lambda c: requests.transition(c, other, State.CANCELLED, at=clock()))
     assert database.read(lambda c: requests.open_duplicate(c, same, "U2")) is None
+
+
+def test_the_requests_that_wait_for_a_vote_are_found(database: Database, clock: Clock) -> None:
+    """Only pending requests of others, on which the person may vote, are loaded and counted."""
+    admins, others = (Quorum("admins", 1), Quorum("others", 2)), (Quorum("others", 1),)
+    fields: dict[str, Any]
+    for fields in (
+        {"quorum": others},
+        {"quorum": ()},
+        {"requester": "U9"},
+        {"requester_mailbox": "zoe@example.com"},
+        {"state": State.APPROVED},
+    ):
+        added(database, clock, **{"state": State.PENDING, "quorum": admins, **fields})
+    made = [
+        added(database, clock, state=State.PENDING, quorum=admins, requester_mailbox=mailbox)
+        for mailbox in (None, *["a@example.com"] * 11)
+    ]
+    person = Person("U9", "zoe@example.com", frozenset({"everyone", "admins"}))
+    found, count = database.read(lambda c: requests.pending_for(c, person))
+    assert count == 12
+    assert {one.id for one in found} < {one.id for one in made}
+    assert len(found) == 10
+    strange = replace(person, groups=frozenset({"everyone"}))
+    assert database.read(lambda c: requests.pending_for(c, strange)) == ([], 0)
+    unknown = replace(person, mailbox=None)
+    assert database.read(lambda c: requests.pending_for(c, unknown))[1] == 13
 
 
 def test_one_of_many_threads_moves_a_request(database: Database, clock: Clock) -> None:
