@@ -27,18 +27,16 @@ class SharedAnswers(Generic[Answer]):
 
     Threads that ask the same question at the same time wait for one answer.
 
-    :param ask: a function that returns the answer to a question
     :param clock: a function that returns seconds
     """
 
-    def __init__(self, ask: Callable[[str], Answer], clock: Callable[[], float]) -> None:
-        self._ask = ask
+    def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._lock = Lock()
         self._asked: dict[str, _Asked[Answer]] = {}
 
-    def get(self, question: str = "", *, max_age: float) -> Answer:
-        """Return an answer that was asked for at most `max_age` seconds ago.
+    def get(self, ask: Callable[[], Answer], question: str = "", *, max_age: float) -> Answer:
+        """Return an answer that was asked for at most `max_age` seconds ago, or ask again.
 
         An exception is raised in all threads that wait for the answer, and is then forgotten.
         """
@@ -51,7 +49,7 @@ class SharedAnswers(Generic[Answer]):
                 asked = self._asked[question] = _Asked(now, Future())
         if not is_known:
             try:
-                asked.answer.set_result(self._ask(question))
+                asked.answer.set_result(ask())
             except BaseException as error:
                 with self._lock:
                     if self._asked.get(question) is asked:
@@ -70,3 +68,12 @@ class SharedAnswers(Generic[Answer]):
         """Forget an answer, including one that has not arrived yet, because it may be outdated."""
         with self._lock:
             self._asked.pop(question, None)
+
+    def forget_older(self, than: float, question: str = "") -> bool:
+        """Forget an answer that was asked for before a time. Return whether it was forgotten."""
+        with self._lock:
+            asked = self._asked.get(question)
+            if asked is None or asked.at >= than:
+                return False
+            del self._asked[question]
+            return True

@@ -159,7 +159,7 @@ def test_threads_share_an_answer(scene: Scene) -> None:
 
 def test_an_answer_that_was_on_its_way_during_a_change_is_not_kept() -> None:
     """An answer that was asked for before a change is not used after it. Errors are not kept."""
-    answers: SharedAnswers[str] = SharedAnswers(lambda _: next(given)(), lambda: 0.0)
+    answers: SharedAnswers[str] = SharedAnswers(lambda: 0.0)
 
     def changed() -> str:
         answers.forget()
@@ -168,11 +168,11 @@ def test_an_answer_that_was_on_its_way_during_a_change_is_not_kept() -> None:
     def failed() -> str:
         raise SlackUnavailable
 
-    given = iter((changed, failed, lambda: "new"))
-    assert answers.get(max_age=1) == "old"
+    assert answers.get(changed, max_age=1) == "old"
     with pytest.raises(SlackUnavailable):
-        answers.get(max_age=1)
-    assert answers.get(max_age=1) == answers.get(max_age=1) == "new"
+        answers.get(failed, max_age=1)
+    assert answers.get(lambda: "new", max_age=1) == "new"
+    assert answers.get(failed, max_age=1) == "new"
 
 
 def _counted(scene: Scene) -> Counter[str]:

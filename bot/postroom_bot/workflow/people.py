@@ -66,8 +66,8 @@ class People:
         self._clock = clock
         self._policy = policy
         self._workspace = workspace
-        self._accounts = SharedAnswers(self._account, self._seconds)
-        self._usergroups = SharedAnswers(lambda _: slack_api.usergroups(), self._seconds)
+        self._accounts = SharedAnswers[_Account](self._seconds)
+        self._usergroups = SharedAnswers[Mapping[str, frozenset[str]]](self._seconds)
         #: When each unknown user group was last logged.
         self._logged_at: dict[str, datetime] = {}
 
@@ -79,7 +79,8 @@ class People:
         """
         max_age = DECISION_AGE if fresh else QUERY_AGE
         try:
-            profile, email_changed_at = self._accounts.get(user, max_age=max_age)
+            ask = partial(self._account, user)
+            profile, email_changed_at = self._accounts.get(ask, user, max_age=max_age)
         except SlackRejected as rejection:
             if rejection.code in _NOT_SHOWN:
                 return Person(user, obstacle=Reason("person.hidden"))
@@ -174,7 +175,7 @@ class People:
         groups = {EVERYONE}
         members: Mapping[str, frozenset[str]] = {}
         if self._uses_usergroups(policy):
-            members = self._usergroups.get(max_age=max_age)
+            members = self._usergroups.get(self._slack_api.usergroups, max_age=max_age)
         for name, group in policy.groups.items():
             for usergroup in group.usergroups:
                 if usergroup not in members:

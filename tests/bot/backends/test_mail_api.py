@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import re
 from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -214,6 +216,47 @@ def test_the_list_of_domains_is_cached_for_a_minute(service: RunningService, api
         for wrong in ("other.example", "no domain"):
             with pytest.raises(Rejected, match=r"domain.missing|mail.rejected"):
                 mail.dns(wrong)
+
+
+def test_the_list_of_the_tenant_is_shared(service: RunningService, api: Api) -> None:
+    """Changes share one list of the tenant until it is too old, a change is made or it conflicts."""
+    ticks = itertools.count()
+    token = SecretStr(service.token)
+    with (
+        recording(service.url) as recorder,
+        closing(
+            MailApi(recorder.url, token, verify_delay=0, clock=lambda: next(ticks) / 1e6)
+        ) as mail,
+    ):
+
+        def lists() -> int:
+            return sum(each.path == "/api/principal" for each in recorder.take())
+
+        with ThreadPoolExecutor(4) as pool:
+            changes = [alias(f"new-{number}@example.com") for number in range(4)]
+            assert all(each.changed for each in pool.map(mail.preview, changes))
+        assert lists() == 1
+        # An address that was freed meanwhile is not refused, and one that was taken is not given.
+        api.patch(BOB, emails=[BOB])
+        assert mail.preview(alias(SALES)).changed
+        assert lists() == 1
+        api.patch(BOB, emails=[BOB, SALES])
+        with pytest.raises(Rejected, match=r"address\.taken"):
+            execute(mail, alias(SALES))
+        assert lists() == 0
+        assert mail.preview(alias(NEW)).changed
+        assert lists() == 1
+        assert execute(mail, alias(NEW)).changed
+        assert lists() == 0
+        # A mailbox that is newer than the list is no reason to distrust the list.
+        assert mail.preview(alias("one@example.com")).changed
+        assert lists() == 1
+        api.mailbox("late@example.com")
+        assert mail.preview(alias("two@example.com", "late@example.com")).changed
+        assert lists() == 1
+        ticks = itertools.count(11_000_000)
+        assert mail.preview(alias("three@example.com")).changed
+        assert lists() == 1
 
 
 def test_a_password_is_set_by_one_request(

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from .. import errors
@@ -33,12 +33,19 @@ class TenantState:
     The first lookup by name sends one GET. Any other lookup reads the whole list once.
 
     :param client: the client to read with, or None if ``principals`` is given
+    :param list_tenant: a function that returns the state of the whole tenant, which may be shared;
+        it is called instead of reading the list
     """
 
     def __init__(
-        self, client: Client | None = None, principals: Iterable[Principal] | None = None
+        self,
+        client: Client | None = None,
+        principals: Iterable[Principal] | None = None,
+        list_tenant: Callable[[], TenantState] | None = None,
     ) -> None:
         self._client = client
+        self._list_tenant = list_tenant
+        self._shared: TenantState | None = None
         self._found: dict[Name, Principal | None] = {}
         self._listed = None if principals is None else {each.name: each for each in principals}
         self._owners: dict[Name, Principal] | None = None
@@ -58,6 +65,14 @@ class TenantState:
 
     def owner_of(self, address: Name) -> Principal | None:
         """Return the principal that receives mail for an address, or None."""
+        self.read_all()
+        if self._shared is not None:
+            # Building a map of all owners takes long, so use the shared one.
+            for principal in self._found.values():
+                if principal is not None and address in principal.addresses:
+                    return principal
+            owner = self._shared.owner_of(address)
+            return None if owner is None or owner.name in self._found else owner
         if self._owners is None:
             self._owners = {
                 owned: principal for principal in self.principals for owned in principal.addresses
@@ -95,7 +110,11 @@ class TenantState:
         if self._listed is None:
             if self._client is None:
                 raise ValueError("a state needs a client or principals")
-            listed = {each.name: each for each in self._client.list_principals()}
+            if self._list_tenant is not None:
+                self._shared = self._list_tenant()
+                listed = dict(self._shared.read_all())
+            else:
+                listed = {each.name: each for each in self._client.list_principals()}
             for name, found in self._found.items():
                 # Keep the principal on which the plan is based, even if the list contains a newer
                 # state.
