@@ -7,13 +7,15 @@ from __future__ import annotations
 import json
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cheroot import wsgi
 from prometheus_client import generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from waitress import wasyncore
+from waitress.server import TcpWSGIServer
 
 from postroom_bot.errors import StartError
 from postroom_bot.ops.metrics import Metrics
@@ -25,13 +27,15 @@ if TYPE_CHECKING:
 #: modal with its complete view.
 BODY_BYTES = 512 * 1024
 HEADER_BYTES = 32 * 1024
-#: The timeout of a client's connection. Slack waits only 3 seconds for a response.
+#: How many seconds a client may be silent. Slack waits only 3 seconds for a response.
 CLIENT_SECONDS = 5
+#: How many seconds a client may take to send a request.
+REQUEST_SECONDS = 10
+#: The maximum number of connections. More clients wait until one of them ends.
+CONNECTIONS = 500
 GRACE_SECONDS = 10
 
 Application = Callable[..., Iterable[bytes]]
-
-log = logging.getLogger(__name__)
 
 
 class Health(NamedTuple):
@@ -80,49 +84,105 @@ class HealthApp:
 
 
 class WebServer:
-    """A threaded server for a WSGI application, which finishes current requests before it stops."""
+    """A server for a WSGI application, which finishes current requests before it stops.
+
+    One thread receives all requests and sends all responses, so slow clients occupy no threads of
+    the application.
+    """
 
     def __init__(self, application: Application, host: str, port: int, *, threads: int) -> None:
         self._host, self._port = host, port
-        self._server = wsgi.Server(
-            (host, port),
-            application,
-            numthreads=threads,
-            server_name="postroom-bot",
-            request_queue_size=128,
-            timeout=CLIENT_SECONDS,
-            shutdown_timeout=GRACE_SECONDS,
-        )
-        self._server.max_request_body_size = BODY_BYTES
-        self._server.max_request_header_size = HEADER_BYTES
-        # cheroot expects its log function to be replaced by assignment.
-        self._server.error_log = _log_message  # type: ignore[method-assign]
-        self._thread = threading.Thread(target=self._server.serve, name="web", daemon=True)
+        self._application, self._threads = application, threads
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="web", daemon=True)
+        self._server: _Server | None = None
 
     def start(self) -> str:
         """Start listening, and return the URL."""
         try:
-            self._server.prepare()
-        except OSError as error:
-            raise StartError(
-                f"can't listen on {self._host} port {self._port} ({error.strerror or error})"
-            ) from None
+            self._server = _Server(
+                self._application,
+                host=self._host,
+                port=self._port,
+                threads=self._threads,
+                ident=None,
+                connection_limit=CONNECTIONS,
+                asyncore_use_poll=True,
+                channel_timeout=CLIENT_SECONDS,
+                cleanup_interval=1,
+                max_request_body_size=BODY_BYTES,
+                max_request_header_size=HEADER_BYTES,
+            )
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            text = f"can't listen on {self._host} port {self._port} ({reason})"
+            raise StartError(text) from None
         self._thread.start()
-        host, port = self._server.bind_addr[:2]
+        host, port = self._server.effective_host, self._server.effective_port
         return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
     @property
     def is_serving(self) -> bool:
         """Whether the server accepts requests."""
-        return self._thread.is_alive() and bool(self._server.ready)
+        return self._thread.is_alive() and not self._stopping.is_set()
 
     def stop(self) -> None:
         """Stop accepting requests, and finish those in progress."""
-        self._server.stop()
-        if self._thread.is_alive():
-            self._thread.join(GRACE_SECONDS)
+        self._stopping.set()
+        if self._server is not None and self._thread.is_alive():
+            self._server.pull_trigger()
+            self._thread.join(GRACE_SECONDS + 1)
+
+    def _run(self) -> None:
+        server = self._server
+        assert server is not None  # noqa: S101 - for mypy
+        while not self._stopping.is_set():
+            server.poll()
+        server.stop_listening()
+        deadline = time.monotonic() + GRACE_SECONDS
+        while server.is_busy and time.monotonic() < deadline:
+            server.poll()
+        server.disconnect()
 
 
-def _log_message(msg: str = "", level: int = logging.INFO, traceback: Any = False) -> None:  # noqa: FBT002
-    """Log a message that the server would otherwise print."""
-    log.log(level, "web server: %s", msg, exc_info=bool(traceback))
+class _Server(TcpWSGIServer):  # type: ignore[misc]
+    """Waitress, with a deadline for receiving a request."""
+
+    #: When each incomplete request was noticed.
+    _noticed: Mapping[Any, float] = {}
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a request is in progress, or a response has not been sent yet."""
+        channels = self.active_channels.values()
+        return any(channel.requests or channel.total_outbufs_len for channel in channels)
+
+    def maintenance(self, now: float) -> None:
+        """Close connections that were silent, or whose request is incomplete, for too long."""
+        super().maintenance(now)
+        noticed = {}
+        for channel in self.active_channels.values():
+            if (request := channel.request) is not None:
+                noticed[request] = self._noticed.get(request, now)
+                if noticed[request] < now - REQUEST_SECONDS:
+                    channel.will_close = True
+        self._noticed = noticed
+
+    def poll(self) -> None:
+        """Receive and send what is ready now, or wait for up to a second."""
+        wasyncore.loop(timeout=1, use_poll=True, map=self._map, count=1)
+
+    def stop_listening(self) -> None:
+        """Refuse new connections."""
+        wasyncore.dispatcher.close(self)
+
+    def disconnect(self) -> None:
+        """Close all connections, and end the threads of the application."""
+        for channel in list(self.active_channels.values()):
+            channel.handle_close()
+        self.task_dispatcher.shutdown(timeout=0)
+        self.trigger.close()
+
+
+# Waitress warns about each request that has to wait for a thread.
+logging.getLogger("waitress.queue").setLevel(logging.ERROR)

@@ -219,7 +219,7 @@ def test_the_list_of_domains_is_cached_for_a_minute(service: RunningService, api
 
 
 def test_the_list_of_the_tenant_is_shared(service: RunningService, api: Api) -> None:
-    """Changes share one list of the tenant until it is too old, a change is made or it conflicts."""
+    """Changes share one list until it is too old, a change is made or it seems to conflict."""
     ticks = itertools.count()
     token = SecretStr(service.token)
     with (

@@ -7,9 +7,10 @@ from __future__ import annotations
 import select
 import socket
 import socketserver
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -197,3 +198,42 @@ def test_the_bot_does_not_wait_for_a_suspended_database(tmp_path: Path) -> None:
             company.card_of(alice, address)
             with server.suspended():
                 assert bot.stop() == 0
+
+
+@pytest.mark.parametrize("count", [6, 50])
+def test_slow_clients_do_not_block_the_others(tmp_path: Path, count: int) -> None:
+    """Clients that never finish a request block neither probes nor Slack, and are disconnected."""
+    with (
+        open_company(tmp_path / "company") as company,
+        running_bot(
+            tmp_path / "bot", company.slack, company.mail, company.policy, mode="http"
+        ) as bot,
+        ExitStack() as end,
+    ):
+        company.slack.deliver_over_http(bot.slack_url)
+        starts = (
+            b"GET /healthz HTTP/1.1\r\n",
+            b"POST /slack/events HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n",
+        )
+        slow = []
+        for url, start in zip((bot.admin_url, bot.slack_url), starts, strict=True):
+            at = urlsplit(url)
+            for _ in range(count):
+                client = socket.create_connection((str(at.hostname), at.port or 0))
+                slow.append(end.enter_context(client))
+                client.sendall(start)
+        ended: set[socket.socket] = set()
+        for _ in range(100):
+            for client in set(slow) - ended:
+                try:
+                    client.sendall(b"X-A: b\r\n")
+                except OSError:
+                    ended.add(client)
+            if ended == set(slow):
+                break
+            # The timeout is shorter than the time for which slow clients are accepted.
+            probe = httpx.get(f"{bot.admin_url}/healthz", timeout=5, trust_env=False)
+            assert probe.status_code == 200
+            assert company.alice.command("/email help").ok
+            time.sleep(0.5)
+        assert ended == set(slow)
