@@ -180,7 +180,7 @@ class _Server(TcpWSGIServer):  # type: ignore[misc]
         """Close all connections, and end the threads of the application."""
         for channel in list(self.active_channels.values()):
             channel.handle_close()
-        self.task_dispatcher.shutdown(timeout=0)
+        self.task_dispatcher.shutdown(timeout=1)
         self.trigger.close()
 
 

@@ -1,28 +1,19 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The transports for Slack's requests: Socket Mode, or signed HTTP requests.
-
-The Socket Mode transport uses internals of slack_sdk and websocket-client to work around three
-observed problems: a dead connection may go undetected for 15 minutes, closing a connection waits
-for the thread that reads from it, and a client still accepts requests while it is being stopped.
-"""
+"""The transports for Slack's requests: Socket Mode, or signed HTTP requests."""
 
 from __future__ import annotations
 
-import socket
 import threading
-import time
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from slack_bolt import App
-from slack_bolt.adapter.socket_mode.websocket_client import SocketModeHandler
+from slack_bolt.adapter.socket_mode import SocketModeHandler
 from slack_bolt.adapter.wsgi import SlackRequestHandler
 from slack_sdk.errors import SlackClientError
-from slack_sdk.socket_mode.interval_runner import IntervalRunner
+from slack_sdk.socket_mode import SocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
-from slack_sdk.socket_mode.websocket_client import SocketModeClient
 
 from postroom_bot.backends.slack_api import SOCKET_REJECTED
 from postroom_bot.config import Settings
@@ -37,10 +28,9 @@ PATH = "/slack/events"
 #: The number of concurrent requests, of which `dependencies.MAX_WAITING` may wait for the mail API.
 THREADS = 32
 
-#: Slack's client pings every 10 seconds.
-PONG_TIMEOUT = 5
-CHECK_INTERVAL = 2
-
+#: The seconds between pings. The client replaces a connection after four missed responses, and
+#: waits this long between attempts to connect.
+PING_SECONDS = 1
 _CLOSE_TIMEOUT = 2.0
 
 
@@ -56,8 +46,9 @@ class SocketModeTransport(SocketModeHandler):
         self._running = 0
         self._draining = False
         self._greeted: object = None
-        self._checks = IntervalRunner(self._close_dead_connection, CHECK_INTERVAL)
-        super().__init__(app, app_token, web_client=app.client, concurrency=THREADS)
+        super().__init__(
+            app, app_token, web_client=app.client, ping_interval=PING_SECONDS, concurrency=THREADS
+        )
         self.client.message_listeners.append(self._on_message)
 
     def start(self) -> str:
@@ -67,12 +58,12 @@ class SocketModeTransport(SocketModeHandler):
         except (SlackClientError, OSError):
             self.close()  # type: ignore[no-untyped-call]
             raise StartError(SOCKET_REJECTED) from None
-        self._checks.start()
         return ""
 
     def health(self) -> Health:
         """Return whether Slack has sent "hello" on the current connection."""
-        if self._greeted is not None and self._greeted is self._socket():
+        session = self.client.current_session
+        if session is not None and session.is_active() and session is self._greeted:
             return Health(works=True)
         return Health(works=False, text="not connected to Slack")
 
@@ -81,16 +72,7 @@ class SocketModeTransport(SocketModeHandler):
         with self._changed:
             self._draining = True
             self._changed.wait_for(lambda: not self._running, GRACE_SECONDS)
-        self._checks.shutdown()  # type: ignore[no-untyped-call]
-        self.client.auto_reconnect_enabled = False
-        # Otherwise, the client would restart the same session.
-        self.client.current_session_runner.event.set()
-        session = self.client.current_session
-        if session is not None:
-            session.keep_running = False
-            # Closing the connection would not wake the thread that reads from it, but wait for it.
-            self._shut_down_socket()
-        # The client may still wait up to 10 s for its socket.
+        # The client waits for requests that are still in progress.
         closing = threading.Thread(target=self.close, daemon=True)
         closing.start()
         closing.join(_CLOSE_TIMEOUT)
@@ -108,32 +90,9 @@ class SocketModeTransport(SocketModeHandler):
                 self._running -= 1
                 self._changed.notify_all()
 
-    def _close_dead_connection(self) -> None:
-        """Close a connection that does not respond to pings, so that the client reconnects.
-
-        Slack's client sends pings, but does not check for responses.
-        """
-        session = self.client.current_session
-        if session is None or session.last_pong_tm >= session.last_ping_tm:
-            return
-        if time.time() - session.last_ping_tm > PONG_TIMEOUT:
-            self._shut_down_socket()
-
     def _on_message(self, _client: object, message: dict[str, Any], _raw: str | None) -> None:
         if message.get("type") == "hello":
-            self._greeted = self._socket()
-
-    def _socket(self) -> Any:
-        # The client reuses the session when it reconnects, but not its socket.
-        session = self.client.current_session
-        return None if session is None else session.sock
-
-    def _shut_down_socket(self) -> None:
-        sock = self._socket()
-        connection = sock.sock if sock is not None else None
-        if connection is not None:
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
+            self._greeted = self.client.current_session
 
 
 class HttpTransport:
