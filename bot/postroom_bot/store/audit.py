@@ -15,14 +15,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, insert, select, update
+from sqlalchemy import Connection, Row, Select, bindparam, insert, select, update
 
 from postroom_bot.store.tables import audit as table
 from postroom_bot.store.tables import audit_cursor, audit_head
@@ -109,6 +109,14 @@ class Tampered(Exception):
         self.sentence = sentence
 
 
+class Entry(NamedTuple):
+    """An event to record."""
+
+    event: str
+    actor: str
+    data: Mapping[str, Any] = {}
+
+
 def append(
     connection: Connection,
     event: str,
@@ -118,24 +126,39 @@ def append(
     request_id: str | None = None,
     data: Mapping[str, Any] | None = None,
 ) -> AuditRow:
-    """Append a row. All other writers then wait until the transaction ends, so call this last.
+    """Append a row, as `append_all` does."""
+    (row,) = append_all(connection, [Entry(event, actor, data or {})], at=at, request_id=request_id)
+    return row
+
+
+def append_all(
+    connection: Connection, entries: Sequence[Entry], *, at: datetime, request_id: str | None = None
+) -> list[AuditRow]:
+    """Append rows. All other writers then wait until the transaction ends, so call this last.
 
     :raises ValueError: if `at` lacks a time zone, or a key looks like the name of a secret
     """
-    details = dict(data or {})
-    _refuse_secrets(details)
+    for entry in entries:
+        _refuse_secrets(entry.data)
     if at.tzinfo is None:
         raise ValueError("the time must be timezone-aware")
     written = at.astimezone(UTC).isoformat(timespec="microseconds")
     # The lock on this row serializes all writers.
-    head = connection.execute(select(audit_head.c.seq, audit_head.c.hash).with_for_update()).one()
-    row = AuditRow(head.seq + 1, written, actor, event, request_id, details, head.hash, "")
-    row = row._replace(hash=_hash(row))
-    values = row._asdict()
-    values["request"] = values.pop("request_id")
-    connection.execute(insert(table).values(values | {"data": _canonical(details)}))
-    connection.execute(update(audit_head).values(seq=row.seq, hash=row.hash))
-    return row
+    head = select(audit_head.c.seq, audit_head.c.hash).with_for_update()
+    seq, last = connection.execute(head).one()
+    appended = []
+    for event, actor, data in entries:
+        seq += 1
+        row = AuditRow(seq, written, actor, event, request_id, dict(data), last, "")
+        last = _hash(row)
+        appended.append(row._replace(hash=last))
+    connection.execute(insert(table).values([_values(row) for row in appended]))
+    # A trigger ensures that the recorded end advances row by row.
+    ends = [{"seq": row.seq, "hash": row.hash} for row in appended]
+    connection.execute(
+        update(audit_head).values(seq=bindparam("seq"), hash=bindparam("hash")), ends
+    )
+    return appended
 
 
 def rows(
@@ -252,6 +275,13 @@ def _page(after: int, limit: int = PAGE) -> Select[Any]:
 def _hash_of(connection: Connection, seq: int) -> str:
     found = connection.scalar(select(table.c.hash).where(table.c.seq == seq))
     return START if found is None else found
+
+
+def _values(row: AuditRow) -> dict[str, Any]:
+    """Return the columns of a row. This reverses `_row`."""
+    values = row._asdict() | {"data": _canonical(row.data)}
+    values["request"] = values.pop("request_id")
+    return values
 
 
 def _row(raw: Row[Any]) -> AuditRow:

@@ -30,9 +30,10 @@ class ProfileEmail(NamedTuple):
 def record(connection: Connection, user: str, email: str, *, at: datetime) -> datetime | None:
     """Record a user's current address, and return when it last replaced another, or None."""
     first = {"user": user, "email": email, "since": at, "changed_at": None}
-    if not insert_new(connection, table, first):
-        other = update(table).where(table.c.user == user, table.c.email != email)
-        connection.execute(other.values(email=email, since=at, changed_at=at))
+    if insert_new(connection, table, first):
+        return None
+    other = update(table).where(table.c.user == user, table.c.email != email)
+    connection.execute(other.values(email=email, since=at, changed_at=at))
     return connection.scalar(select(table.c.changed_at).where(table.c.user == user))
 
 

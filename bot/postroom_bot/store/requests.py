@@ -89,14 +89,13 @@ def lease_next(
     free = or_(table.c.lease_until.is_(None), table.c.lease_until <= now)
     wanted = table.c.due_at <= now if only is None else table.c.id == only
     choice = select(table.c.id).where(free, wanted).order_by(table.c.due_at, table.c.id).limit(1)
-    found = connection.scalar(choice.with_for_update(skip_locked=True))
     taken = (
         update(table)
-        .where(table.c.id == found, free)
+        .where(table.c.id == choice.with_for_update(skip_locked=True).scalar_subquery(), free)
         .values(lease_holder=holder, lease_until=now + lease, lease_count=table.c.lease_count + 1)
         .returning(*table.c)
     )
-    return next(iter(_all(connection, taken)), None) if found else None
+    return next(iter(_all(connection, taken)), None)
 
 
 def renew(connection: Connection, request: Request, *, until: datetime) -> bool:

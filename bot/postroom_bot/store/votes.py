@@ -58,8 +58,8 @@ def set_state(
 ) -> Vote:
     """Change the state of a vote, and return the changed vote.
 
-    :raises MailboxAlreadyApproved: if an approval with this mailbox was already counted; nothing is
-        changed
+    :raises MailboxAlreadyApproved: if an approval with this mailbox was already counted; the
+        transaction must then end
     :raises LeaseLost: if the vote has changed in the database
     """
     changed = replace(
@@ -67,10 +67,7 @@ def set_state(
     )
     same = and_(_same(vote), table.c.state == vote.state, table.c.at == vote.at)
     try:
-        with connection.begin_nested():
-            found = connection.execute(
-                update(table).where(same).values(to_columns(changed))
-            ).rowcount
+        found = connection.execute(update(table).where(same).values(to_columns(changed))).rowcount
     except IntegrityError:
         raise MailboxAlreadyApproved(vote.voter) from None
     if found != 1:

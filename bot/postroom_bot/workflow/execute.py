@@ -55,10 +55,8 @@ def execute(leased: LeasedRequest) -> datetime | None:
         if request.state is State.APPROVED:
             leased.transition(State.EXECUTING, data=data, attempts=attempt)
         else:
-            leased.update(
-                also_write=lambda c: leased.audit(c, "request.resumed", audit.BOT, data),
-                attempts=attempt,
-            )
+            resumed = audit.Entry("request.resumed", audit.BOT, data)
+            leased.update(also_audit=[resumed], attempts=attempt)
         outcome = leased.deps.executor.execute(leased.request, leased)
     except Rejected as rejection:
         leased.transition(State.FAILED, result=rejection.reason)

@@ -11,18 +11,28 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from postroom_bot.backends.executor import FREEING
 from postroom_bot.domain import Request, State, Vote, VoteState
 from postroom_bot.errors import LeaseLost, SlackRejected
-from postroom_bot.store import audit, mailbox_locks, requests, tombstones, votes
+from postroom_bot.store import (
+    audit,
+    mailbox_locks,
+    requests,
+    sent_notifications,
+    tombstones,
+    votes,
+)
 from postroom_bot.workflow.dependencies import Dependencies
 from postroom_common.database import Connection
 
 Write = Callable[[Connection], object]
+
+#: A lease is renewed after this fraction of its time at the earliest.
+_RENEWALS = 100
 
 _log = logging.getLogger(__name__)
 
@@ -35,6 +45,9 @@ class LeasedRequest:
         self.request = request
         self._holder = request.lease_holder or ""
         self._locked: str | None = None
+        self._renewed_at = self.now
+        self._votes: list[Vote] | None = None
+        self._sent: frozenset[str] | None = None
 
     @property
     def now(self) -> datetime:
@@ -47,19 +60,48 @@ class LeasedRequest:
         return self.request.change.mailbox or self.request.change.target
 
     def votes(self) -> list[Vote]:
-        """Return the votes on the request in the order in which they were cast."""
-        return self.deps.database.read(lambda c: votes.on_request(c, self.request.id))
+        """Return the votes on the request in the order in which they were cast.
+
+        They are read again only after `set_vote`. A vote that is cast meanwhile makes the request
+        due again.
+        """
+        if self._votes is None:
+            self._votes = self.deps.database.read(lambda c: votes.on_request(c, self.request.id))
+        return self._votes
 
     def approvals(self) -> list[Vote]:
         """Return the counted approvals."""
         return [one for one in self.votes() if one.state is VoteState.COUNTED and one.approves]
 
+    def set_vote(self, c: Connection, vote: Vote, state: VoteState, **fields: Any) -> None:
+        """Change the state of a vote within a transaction, as `votes.set_state` does."""
+        votes.set_state(c, vote, state, **fields)
+        self._votes = None
+
+    def sent_notifications(self) -> frozenset[str]:
+        """Return the kinds of notifications that were sent about the request."""
+        if self._sent is None:
+            request_id = self.request.id
+            self._sent = self.deps.database.read(
+                lambda c: sent_notifications.kinds_of(c, request_id)
+            )
+        return self._sent
+
+    def record_notification(self, kind: str) -> None:
+        """Record that a notification was sent. This is a fact, whether the lease is lost or not."""
+        at, request_id = self.now, self.request.id
+        self.deps.database.write(lambda c: sent_notifications.record(c, request_id, kind, at=at))
+        self._sent = self.sent_notifications() | {kind}
+
     def renew(self) -> None:
-        """Renew the lease and the mailbox's lock.
+        """Renew the lease and the mailbox's lock, unless they have just been renewed.
 
         :raises LeaseLost: if the lease or the lock was lost
         """
-        until, locked, holder = self.now + self.deps.lease, self._locked, self._holder
+        now = self.now
+        if now < self._renewed_at + self.deps.lease / _RENEWALS:
+            return
+        until, locked, holder = now + self.deps.lease, self._locked, self._holder
 
         def work(c: Connection) -> bool:
             return requests.renew(c, self.request, until=until) and (
@@ -68,14 +110,24 @@ class LeasedRequest:
 
         if not self.deps.database.write(work):
             raise LeaseLost(self.request.id)
+        self._renewed_at = now
 
-    def update(self, also_write: Write | None = None, **changes: Any) -> None:
-        """Write fields other than the state. `also_write` runs in the same transaction."""
+    def update(
+        self,
+        also_write: Write | None = None,
+        also_audit: Sequence[audit.Entry] = (),
+        **changes: Any,
+    ) -> None:
+        """Write fields other than the state.
+
+        `also_write` runs, and `also_audit` is written, in the same transaction.
+        """
 
         def work(c: Connection) -> Request:
             changed = requests.save(c, self.request, **changes)
             if also_write is not None:
                 also_write(c)
+            self._audit(c, also_audit)
             return changed
 
         self.request = self.deps.database.write(work)
@@ -87,6 +139,7 @@ class LeasedRequest:
         actor: str = audit.BOT,
         data: Mapping[str, Any] | None = None,
         also_write: Write | None = None,
+        also_audit: Sequence[audit.Entry] = (),
         **changes: Any,
     ) -> None:
         """Change the state and other fields, and write the audit row, in one transaction.
@@ -94,6 +147,7 @@ class LeasedRequest:
         A transition to any state except EXECUTING releases the mailbox's lock.
 
         :param data: data for the audit, in addition to the result
+        :param also_audit: what to write to the audit before
         """
 
         def work(c: Connection) -> Request:
@@ -104,16 +158,17 @@ class LeasedRequest:
                 also_write(c)
             # Write to the audit last, because from then on, its other writers must wait.
             result = {"result": moved.result.as_dict()} if moved.result else {}
-            self.audit(c, f"request.{to}", actor, {**result, **(data or {})})
+            reached = audit.Entry(f"request.{to}", actor, {**result, **(data or {})})
+            self._audit(c, [*also_audit, reached])
             return moved
 
         self.request = self.deps.database.write(work)
         self._locked = self._locked if to is State.EXECUTING else None
         self.deps.metrics.requests_total.labels(self.request.change.action, to).inc()
 
-    def audit(self, c: Connection, event: str, actor: str, data: Mapping[str, Any]) -> None:
-        """Write an audit row about the request within a transaction."""
-        audit.append(c, event, at=self.now, actor=actor, request_id=self.request.id, data=data)
+    def _audit(self, c: Connection, entries: Sequence[audit.Entry]) -> None:
+        if entries:
+            audit.append_all(c, entries, at=self.now, request_id=self.request.id)
 
     def lock(self) -> bool:
         """Renew the lease, and lock the mailbox until `transition` or `release`.

@@ -69,17 +69,14 @@ def _notify_requester(leased: LeasedRequest, kind: str, message: Message) -> Non
 
 
 def _send_once(leased: LeasedRequest, kind: str, send: Callable[[], object]) -> None:
-    request_id = leased.request.id
-    if kind in leased.deps.database.read(lambda c: sent_notifications.kinds_of(c, request_id)):
+    if kind in leased.sent_notifications():
         return
     leased.renew()
     try:
         send()
     except SlackRejected as rejection:
         leased.report_rejected(kind, rejection)
-    leased.update(
-        also_write=lambda c: sent_notifications.record(c, request_id, kind, at=leased.now)
-    )
+    leased.record_notification(kind)
 
 
 def _show_card(leased: LeasedRequest, votes: list[Vote]) -> None:
@@ -129,11 +126,8 @@ def _post(leased: LeasedRequest, card: Message, shown: str) -> None:
         leased.transition(State.REFUSED, data=data, result=result)
         return
     data = {"channel": posted.channel, "ts": posted.ts, "digest": request.digest}
-    leased.update(
-        also_write=lambda c: leased.audit(c, "card.posted", audit.BOT, data),
-        card=posted,
-        card_state=shown,
-    )
+    posted_entry = audit.Entry("card.posted", audit.BOT, data)
+    leased.update(also_audit=[posted_entry], card=posted, card_state=shown)
 
 
 def _concerns_requester(request: Request) -> bool:

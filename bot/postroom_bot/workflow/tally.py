@@ -7,7 +7,7 @@ from __future__ import annotations
 from postroom_bot.domain import Person, Reason, Request, State, Vote, VoteState
 from postroom_bot.errors import SlackRejected
 from postroom_bot.policy.engine import groups_of, quorum_met, why_not_approver
-from postroom_bot.store import votes
+from postroom_bot.store import audit, votes
 from postroom_bot.ui.markup import Message
 from postroom_bot.ui.reason_texts import reason_text
 from postroom_bot.workflow.leased_request import LeasedRequest
@@ -53,25 +53,32 @@ def _tally_one(leased: LeasedRequest, vote: Vote) -> None:
         return
 
     def count(c: Connection) -> None:
-        votes.set_state(c, vote, VoteState.COUNTED, mailbox=voter.mailbox, groups=groups)
-        data = {"approves": vote.approves, "reason": vote.justification, "groups": sorted(groups)}
-        leased.audit(c, "vote.counted", vote.voter, {**data, "mailbox": voter.mailbox})
+        leased.set_vote(c, vote, VoteState.COUNTED, mailbox=voter.mailbox, groups=groups)
+
+    data = {"approves": vote.approves, "reason": vote.justification, "groups": sorted(groups)}
+    counted = audit.Entry("vote.counted", vote.voter, {**data, "mailbox": voter.mailbox})
 
     if not vote.approves:
         given = {"reason": vote.justification}
         result = Reason("request.denied", given) if vote.justification else None
         leased.transition(
-            State.DENIED, actor=vote.voter, data=given, also_write=count, result=result
+            State.DENIED,
+            actor=vote.voter,
+            data=given,
+            also_write=count,
+            also_audit=[counted],
+            result=result,
         )
         return
     try:
         if not quorum_met(request.quorum, [*(one.groups for one in approvals), groups]):
-            leased.update(also_write=count)
+            leased.update(also_write=count, also_audit=[counted])
             return
         stopped = recheck(leased, [*approvals, vote])
         leased.transition(
             State.REFUSED if stopped else State.APPROVED,
             also_write=count,
+            also_audit=[counted],
             result=stopped,
             execute_by=leased.now + deps.policy().requests.expire_after,
             remind_at=None,
@@ -106,9 +113,10 @@ def _refuse(leased: LeasedRequest, vote: Vote, why: Reason) -> None:
     except SlackRejected as rejection:
         leased.report_rejected("vote", rejection)
 
-    def work(c: Connection) -> None:
-        votes.set_state(c, vote, VoteState.REFUSED, refusal=why)
-        data = {"approves": vote.approves, "why": why.as_dict()}
-        leased.audit(c, "vote.refused", vote.voter, data)
-
-    leased.update(also_write=work)
+    refused = audit.Entry(
+        "vote.refused", vote.voter, {"approves": vote.approves, "why": why.as_dict()}
+    )
+    leased.update(
+        also_write=lambda c: leased.set_vote(c, vote, VoteState.REFUSED, refusal=why),
+        also_audit=[refused],
+    )

@@ -7,7 +7,10 @@ from __future__ import annotations
 from collections import Counter
 
 from ansible_collections.postroom.email.tests.bot.workflow.harness import Harness
+from ansible_collections.postroom.email.tests.support.statements import recorded_statements
 from postroom_bot.domain import Action, Change, State
+from postroom_bot.workflow import request_service
+from postroom_bot.workflow.worker import Worker
 
 #: The calls for a request with one approval: the requester, the approver, the user groups, the
 #: card and its updates, and the messages to the requester, the owner and the auditors.
@@ -45,3 +48,24 @@ def test_many_requests_a_minute_stay_below_the_rate_limits_of_lookups(harness: H
         harness.ask(change=change)
         harness.clock.advance(seconds=2)
     assert "ratelimited user" not in harness.slack.log()
+
+
+#: The SQL statements from a command to a completed request.
+STATEMENTS = 60
+
+
+def test_a_request_needs_few_statements(harness: Harness) -> None:
+    """A request with one approval needs at most 60 SQL statements from the command to the end."""
+    _alias(harness, 1)
+    worker = Worker(harness.deps)
+    with recorded_statements() as statements:
+        request = harness.submit(change=Change(Action.ALIAS_ADD, "cost@example.com"))
+        assert worker.step()
+    pending = harness.now(request)
+    assert pending.card is not None
+    press = harness.interaction("bob", request_id=request.id, card=pending.card)
+    with recorded_statements() as more:
+        request_service.vote(harness.deps, press, approves=True)
+        assert worker.step()
+    assert harness.now(request).state is State.DONE
+    assert len(statements) + len(more) <= STATEMENTS
