@@ -95,7 +95,7 @@ class Demo:
         self.turn_guest_away()
         self.see_through_disguise()
         self.show_audit()
-        self.show_ledger()
+        self.show_definition()
         self.tamper()
         self.log_in(password)
         problems = self._company.slack.problems
@@ -184,14 +184,15 @@ class Demo:
         say("The hash of each row covers its contents and the previous row's hash.")
         show(*_wrapped(self._run("audit", "verify")), "")
 
-    def show_ledger(self) -> None:
-        """Show the ledger, which is a definition of the changes that the bot made."""
+    def show_definition(self) -> None:
+        """Show the definition of the changes that the bot made."""
         self._steps.begin("Export the changes as a definition")
         say("email_tenant merges this file with your own files, so it keeps the alias.")
-        ledger = self._run("ledger")
-        show(*ledger.splitlines(), "")
+        definition = self._run("definition")
+        show(*definition.splitlines(), "")
         mailboxes = [{"name": ALICE, "aliases": [SALES]}]
-        expect(json.loads(ledger)["mailboxes"] == mailboxes, f"The ledger does not list {SALES}.")
+        listed = json.loads(definition)["mailboxes"]
+        expect(listed == mailboxes, f"The definition does not list {SALES}.")
 
     def tamper(self) -> None:
         """Change the audit by hand, and show that verification detects it."""

@@ -59,7 +59,7 @@ GROUPS = {
             ),
             "store": tuple(
                 f"bot/postroom_bot/store/{name}.py"
-                for name in ("audit", "mailbox_locks", "requests", "votes")
+                for name in ("audit", "holdings", "requests", "votes")
             ),
         },
         tests=("tests/bot/policy", "tests/bot/store", "tests/bot/workflow"),

@@ -16,7 +16,6 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import click
 
@@ -32,7 +31,7 @@ from postroom_bot.policy.explanation import explain, facts_of, person_of
 from postroom_bot.policy.loader import PolicyError, load
 from postroom_bot.policy.model import Policy
 from postroom_bot.slack.manifest import manifest
-from postroom_bot.store import audit, ledger, requests
+from postroom_bot.store import audit, holdings, requests
 from postroom_bot.store.tables import SCHEMA, migrate
 from postroom_bot.ui import parser
 from postroom_bot.ui.reason_texts import plain_reason_text
@@ -259,16 +258,16 @@ def _migrate(file: Path | None) -> None:
     click.echo("The database schema is up to date.")
 
 
-@cli.command("ledger")
+@cli.command("definition")
 @_CONFIG
-def _ledger(file: Path | None) -> None:
+def _definition(file: Path | None) -> None:
     """Print the changes made through Slack as a definition for email_tenant."""
     given = config.load(file)
     with _opened_database(given) as database:
-        entries = database.read(ledger.entries)
+        recorded = database.read(holdings.everything)
     with contextlib.ExitStack() as end:
-        there = create_mail_api(given, end).mailboxes()
-    found = ledger.definition(entries, there, ZoneInfo(given.time_zone))
+        mail = create_mail_api(given, end)
+        found = holdings.definition(recorded, mail.mailboxes(), dict(mail.forwarders()))
     click.echo(json.dumps(found, indent=2, ensure_ascii=False))
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta, tzinfo
 from enum import StrEnum
 from types import MappingProxyType
@@ -92,6 +92,9 @@ OPEN = frozenset(FOLLOWING)
 
 #: The origin of a removal that the bot requests after the last day of an alias or a forwarder.
 END_OF_CHANGE = "expiry"
+#: The origin of a request for a later end of what an earlier request has added. It restores
+#: nothing that was removed since.
+EXTENSION = "extension"
 
 #: The alphabet and the minimum length of request ids after `R-`. The alphabet is Crockford's
 #: base 32 without 0 and 1, which look like O and I.
@@ -144,6 +147,17 @@ class Change:
     last_day: date | None = None
     justification: str = ""
 
+    @property
+    def deliveries(self) -> tuple[str, ...]:
+        """The mailbox of an alias, or the destinations of a forwarder."""
+        return (self.mailbox or "",) if self.action.is_alias else self.destinations
+
+    def with_own_mailbox(self, mailbox: str | None) -> Change:
+        """Return the change, with the requester's own mailbox filled in if it names no mailbox."""
+        if self.action is Action.PASSWORD:
+            return replace(self, target=self.target or mailbox or "")
+        return replace(self, mailbox=self.mailbox or mailbox) if self.action.is_alias else self
+
     def end_of_last_day(self, zone: tzinfo) -> datetime | None:
         """Return the end of the last day in a time zone, or None if the change is permanent."""
         if self.last_day is None:
@@ -157,8 +171,8 @@ class Change:
             "target": self.target,
             "mailbox": self.mailbox,
             "destinations": sorted(self.destinations),
-            "expires_on": self.last_day.isoformat() if self.last_day else None,
-            "reason": self.justification,
+            "last_day": self.last_day.isoformat() if self.last_day else None,
+            "justification": self.justification,
         }
 
 
@@ -218,6 +232,16 @@ class Verdict(StrEnum):
     DENY = "deny"
 
 
+class EvaluationStep(NamedTuple):
+    """The result of evaluating a control or a rule. The names of controls are in angle brackets.
+
+    :param sentence: a sentence for explanations; "" for a control that denies the change
+    """
+
+    name: str
+    sentence: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """The policy's decision on a person's change, with the reason.
@@ -225,6 +249,7 @@ class Decision:
     :param quorum: for NEEDS_APPROVAL, the approvals that each group must give
     :param rule: the name of the deciding rule; built-in names are in angle brackets
     :param reason: the reason for the requester, which reveals nothing about other people
+    :param steps: the steps that led to the decision, for explanations; the last step decided
     """
 
     verdict: Verdict
@@ -233,6 +258,7 @@ class Decision:
     quorum: tuple[Quorum, ...] = ()
     warnings: tuple[Reason, ...] = ()
     policy_digest: str = ""
+    steps: tuple[EvaluationStep, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,12 +340,12 @@ class Request:
     """A requested change and its progress.
 
     :param id: the request's id, such as ``R-7K2M``
-    :param origin: ``slack``, or ``expiry`` if the bot requests the removal after the last day
+    :param origin: ``slack``, EXTENSION, or END_OF_CHANGE if the bot requests the removal
     :param requester_mailbox: the requester's own mailbox when the request was evaluated
     :param digest: the digest of the change, the requester and the policy, to detect edited rows
     :param decide_by: when the request expires if it is still pending, or if it is new and delayed
     :param execute_by: when the request expires if it is approved but not executed
-    :param removal_at: when the alias or the destinations are removed
+    :param removal_at: when to remove what the request added; None once the removal is requested
     :param card_state: the state that the card shows; if outdated, the card must be updated
     :param attempts: how many times the execution was attempted
     :param failures: the number of consecutive failed steps, for the back-off
@@ -328,6 +354,7 @@ class Request:
         last attempt failed
     :param due_at: when the worker must process the request next; None for never
     :param lease_count: how often the request was leased, to distinguish leases of one holder
+    :param lock: the mailbox or forwarder that is locked until the execution ends
     :param due_marks: how many times the request was marked due, with or without holding the lease
     """
 
@@ -360,7 +387,13 @@ class Request:
     lease_holder: str | None = None
     lease_until: datetime | None = None
     lease_count: int = 0
+    lock: str | None = None
     due_marks: int = 0
+
+    @property
+    def lock_name(self) -> str:
+        """The name to lock: a forwarder, or a mailbox, whose lock also covers its aliases."""
+        return self.change.mailbox or self.change.target
 
     @property
     def is_open(self) -> bool:
@@ -396,8 +429,7 @@ class Request:
             {
                 "id": self.id,
                 "origin": self.origin,
-                # The first release called a change a wish, and its digests must remain valid.
-                "wish": self.change.as_dict(),
+                "change": self.change.as_dict(),
                 "requester": self.requester,
                 "team": self.team,
                 "mailbox": self.requester_mailbox,

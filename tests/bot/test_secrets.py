@@ -238,7 +238,7 @@ def test_nothing_shows(run: SecretsRun) -> None:
     run.make_passwords()
     run.have_services_echo()
     run.have_slack_fail()
-    for arguments in (["audit", "show"], ["audit", "verify"], ["ledger"], ["check-config"]):
+    for arguments in (["audit", "show"], ["audit", "verify"], ["definition"], ["check-config"]):
         done = run.bot.command(*arguments)
         run.keep("commands", f"{arguments}\n{done.stdout}{done.stderr}")
         assert done.returncode == 0

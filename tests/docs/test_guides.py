@@ -24,7 +24,7 @@ from ansible_collections.postroom.email.tests.support.service import RunningServ
 from ansible_collections.postroom.email.tests.support.tenant import Api
 from postroom_bot import config
 from postroom_bot.domain import Action, Change
-from postroom_bot.store import audit, ledger, requests
+from postroom_bot.store import audit, holdings, requests
 from postroom_bot.store.tables import migrate
 from postroom_common.database import Connection, Database
 
@@ -59,7 +59,7 @@ def give_alias(connection: Connection) -> None:
     change = Change(Action.ALIAS_ADD, "sales@example.com", mailbox="alice@example.com")
     at = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
     request = requests.add(connection, change=change, requester="U1", team="T1", at=at)
-    ledger.record(connection, request_id=request.id, change=change, at=at)
+    holdings.record(connection, request, change, before=(), after={"alice@example.com"})
     audit.append(connection, "request.done", at=at, actor="bot", request_id=request.id)
 
 

@@ -14,12 +14,13 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from typing import Any
 
 from postroom_bot import addresses
 from postroom_bot.backends.awx_client import AwxClient, Job
-from postroom_bot.backends.executor import FREEING, ExecutionContext, Outcome
+from postroom_bot.backends.executor import BEFORE, FREEING, ExecutionContext, Outcome
 from postroom_bot.backends.mail_api import MailApi
 from postroom_bot.domain import Action, Change, Request
 from postroom_bot.errors import Rejected, Unavailable
@@ -80,8 +81,9 @@ class AwxExecutor:
             if not planned.changed:
                 return planned
             template = self._templates[request.change.action]
-            notes = {"template": template, "job": None, FREEING: list(planned.freed)}
-            job = self._launch(request, planned.recorded_change, notes, context)
+            before, freeing = sorted(planned.before), list(planned.freed)
+            notes = {"template": template, "job": None, FREEING: freeing, BEFORE: before}
+            job = self._launch(request, planned.after, notes, context)
         self._watch(job, notes, context)
         done = self._mail.preview(request.change, notes)
         if done.changed:
@@ -93,11 +95,11 @@ class AwxExecutor:
     def _launch(
         self,
         request: Request,
-        recorded_change: Change,
+        after: AbstractSet[str],
         notes: dict[str, Any],
         context: ExecutionContext,
     ) -> Job:
-        variables = {REQUEST_VARIABLE: request.id, **variables_for(request.change, recorded_change)}
+        variables = {REQUEST_VARIABLE: request.id, **variables_for(request.change, after)}
         self._client.check_template(notes["template"], variables)
         context.renew()
         context.save_notes(notes)
@@ -127,23 +129,23 @@ class AwxExecutor:
         if job.status != "successful":
             reason = job.explanation or "see its output in AWX for the reason"
             _log.error("AWX: job %d ended as %s: %s", job.id, job.status, reason)
-            context.save_notes({key: value for key, value in notes.items() if key == FREEING})
+            context.save_notes({key: notes[key] for key in (FREEING, BEFORE) if key in notes})
             raise Unavailable("awx.failed")
 
 
-def variables_for(change: Change, recorded_change: Change) -> dict[str, str]:
+def variables_for(change: Change, after: AbstractSet[str]) -> dict[str, str]:
     """Return the variables for the playbook that executes a change.
 
     All values are strings, like the answers to a survey. List items are separated by commas.
 
-    :param recorded_change: the change for the ledger, see `Outcome`
+    :param after: the destinations of a forwarder after the change
     :raises Rejected: if an address is unsafe in a template
     """
     if change.action.is_alias:
         return {"mail_alias": _safe(change.target), "mail_mailbox": _safe(change.mailbox or "")}
     adds = change.action.adds
     # An addition keeps destinations that another client adds in the meantime; a removal does not.
-    members = change.destinations if adds else recorded_change.destinations
+    members = change.destinations if adds else sorted(after)
     return {
         "mail_forwarder": _safe(change.target),
         "mail_members": ",".join(map(_safe, members)),

@@ -9,12 +9,14 @@ must therefore be idempotent: an earlier attempt may already have made part of t
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple, Protocol
 
-from postroom_bot.domain import Change, Reason, Request
+from postroom_bot.domain import Reason, Request
 
-#: The key of the note with the addresses that an attempt is about to free.
+#: The keys of the notes with the addresses that an attempt is about to free, and with `before`.
 FREEING = "freeing"
+BEFORE = "before"
 
 
 class ExecutionContext(Protocol):
@@ -30,7 +32,8 @@ class ExecutionContext(Protocol):
         """Replace the saved notes. The next attempt receives the notes as `Request.notes`.
 
         An executor must save notes before its first change. A postponed request without notes may
-        still expire or be cancelled.
+        still expire or be cancelled. The notes of the first attempt must contain `before`, because
+        a later attempt could not distinguish what the first one has added.
 
         :param notes: the notes, as JSON data without secrets
         """
@@ -41,15 +44,16 @@ class Outcome(NamedTuple):
 
     :param changed: whether this attempt, rather than an earlier one, changed anything
     :param result: the new state, as a Reason to show to the requester
-    :param recorded_change: the change to record in the ledger, including its mailbox. If a
-        forwarder remains, this is a FORWARD_ADD with all its destinations. If a forwarder was
-        removed, this is a FORWARD_REMOVE without destinations.
+    :param before: where the address delivered before the first attempt: the destinations of a
+        forwarder, or the mailbox of an alias. Of an alias, only the request's mailbox counts.
+    :param after: where the address delivers now
     :param freed: addresses that this request freed and that no longer deliver anywhere
     """
 
     changed: bool
     result: Reason
-    recorded_change: Change
+    before: AbstractSet[str]
+    after: AbstractSet[str]
     freed: tuple[str, ...] = ()
 
 

@@ -12,15 +12,14 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pydantic import SecretStr
 
-from postroom_bot.backends.executor import FREEING, ExecutionContext, Outcome
+from postroom_bot.backends.executor import BEFORE, FREEING, ExecutionContext, Outcome
 from postroom_bot.backends.mail_plans import plan_change, require_mailbox, require_no_problems
 from postroom_bot.config import Settings
-from postroom_bot.domain import Action, Change, Reason, Request
+from postroom_bot.domain import Change, Reason, Request
 from postroom_bot.errors import Rejected, StartError, Unavailable
 from postroom_bot.shared_answers import SharedAnswers
 from postroom_client import errors
@@ -133,19 +132,34 @@ class MailApi:
             client = self._client()
             planned = self._plan(client, change, notes)
             changes = planned.plan.changes
+            before = frozenset(notes.get(BEFORE, _deliveries(change, planned.current)))
             # A plan for one object has at most one change.
             after = changes[0].after if changes else planned.current
             if context is not None and changes:
                 context.renew()
-                context.save_notes({FREEING: sorted(planned.freed)})
+                context.save_notes({FREEING: sorted(planned.freed), BEFORE: sorted(before)})
                 try:
                     # Another client may have changed the object since the change was planned.
                     (result,) = apply_changes(client, planned.plan)
                 finally:
                     self._lists.forget()
                 after = result.principal
-        reason, recorded_change = _result_of(change, after)
-        return Outcome(bool(changes), reason, recorded_change, tuple(sorted(planned.freed)))
+        return Outcome(
+            changed=bool(changes),
+            result=_result_of(change, after),
+            before=before,
+            after=_deliveries(change, after),
+            freed=tuple(sorted(planned.freed)),
+        )
+
+    def deliveries(self, change: Change) -> frozenset[str]:
+        """Return the destinations of a forwarder, or the mailbox of an alias if it has the alias.
+
+        :param change: any change to the alias or the forwarder
+        """
+        with self._translating_errors(change.target):
+            name = change.mailbox if change.action.is_alias else change.target
+            return _deliveries(change, self._client().find(parse_address(name or "")))
 
     def _plan(self, client: Client, change: Change, notes: Mapping[str, Any]) -> _Planned:
         """Plan a change with the shared list, or with a new one if it seems impossible."""
@@ -301,18 +315,25 @@ def _sorted_keys(names: Iterable[Name]) -> list[str]:
     return sorted(name.key for name in names)
 
 
-def _result_of(change: Change, after: Principal | None) -> tuple[Reason, Change]:
-    """Return the new state as a reason for the requester, and the change for the ledger."""
+def _deliveries(change: Change, found: Principal | None) -> frozenset[str]:
+    """Return where the address of a change delivers.
+
+    :param found: the mailbox of the alias, or the forwarder
+    """
+    if change.action.is_alias:
+        has_alias = isinstance(found, Mailbox) and parse_address(change.target) in found.aliases
+        return frozenset(change.deliveries if has_alias else ())
+    members = found.members if isinstance(found, Forwarder) else ()
+    return frozenset(member.key for member in members)
+
+
+def _result_of(change: Change, after: Principal | None) -> Reason:
+    """Return the new state as a reason for the requester."""
     params: dict[str, Any] = {"address": change.target}
     if change.action.is_alias:
         params["mailbox"] = change.mailbox
-        return Reason("alias.added" if change.action.adds else "alias.removed", params), change
+        return Reason("alias.added" if change.action.adds else "alias.removed", params)
     if not isinstance(after, Forwarder):
-        recorded_change = replace(change, action=Action.FORWARD_REMOVE, destinations=())
-        return Reason("forward.removed", params), recorded_change
+        return Reason("forward.removed", params)
     params["destinations"] = sorted(change.destinations)
-    members = tuple(_sorted_keys(after.members))
-    recorded_change = replace(change, action=Action.FORWARD_ADD, destinations=members)
-    return Reason(
-        "forward.added" if change.action.adds else "forward.reduced", params
-    ), recorded_change
+    return Reason("forward.added" if change.action.adds else "forward.reduced", params)

@@ -14,13 +14,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import combinations
-from typing import NamedTuple
 
 from postroom_bot.addresses import InvalidAddress, address, domain_of, local_of
 from postroom_bot.domain import (
     Action,
     Change,
     Decision,
+    EvaluationStep,
     Person,
     Quorum,
     Reason,
@@ -79,25 +79,8 @@ class PolicyInput:
     external: tuple[str, ...]
 
 
-class EvaluationStep(NamedTuple):
-    """The result of evaluating a control or a rule. The names of controls are in angle brackets.
-
-    :param sentence: a sentence for explanations; "" for a control that denies the change
-    """
-
-    name: str
-    sentence: str = ""
-
-
 def decide(policy: Policy, person: Person, change: Change, facts: Facts) -> Decision:
     """Return the policy's decision on a person's change. Never raises an exception."""
-    return decide_with_steps(policy, person, change, facts)[0]
-
-
-def decide_with_steps(
-    policy: Policy, person: Person, change: Change, facts: Facts
-) -> tuple[Decision, list[EvaluationStep]]:
-    """Return the policy's decision and the steps that led to it. The last step decided."""
     mailbox = affected_mailbox(person, change)
     target = (mailbox or "") if change.action is Action.PASSWORD else change.target
     local, more = local_of(target), policy.reserved
@@ -114,9 +97,9 @@ def decide_with_steps(
     )
     steps: list[EvaluationStep] = []
 
-    def denied(rule: str, reason: Reason) -> tuple[Decision, list[EvaluationStep]]:
-        steps.append(EvaluationStep(rule))
-        return Decision(Verdict.DENY, rule, reason, policy_digest=policy.digest), steps
+    def denied(rule: str, reason: Reason) -> Decision:
+        taken = (*steps, EvaluationStep(rule))
+        return Decision(Verdict.DENY, rule, reason, policy_digest=policy.digest, steps=taken)
 
     for name, about, denial in _controls(policy, given):
         if denial is not None:
@@ -127,7 +110,7 @@ def decide_with_steps(
             steps.append(EvaluationStep(rule.name, f"Does not match: {'; '.join(reasons)}."))
             continue
         steps.append(EvaluationStep(rule.name, "Matches."))
-        return _decision_of_rule(policy, rule, given), steps
+        return replace(_decision_of_rule(policy, rule, given), steps=tuple(steps))
     if given.reserved:
         params = {"address": given.target, "approvers": policy.approvers}
         return denied("<reserved>", Reason("address.reserved", params))
@@ -145,14 +128,6 @@ def affected_mailbox(person: Person, change: Change) -> str | None:
         return None
     named = change.target if change.action is Action.PASSWORD else change.mailbox
     return named or person.mailbox
-
-
-def with_own_mailbox(change: Change, person: Person) -> Change:
-    """Return a change, with the person's own mailbox filled in if the change names no mailbox."""
-    mailbox = affected_mailbox(person, change)
-    if change.action is Action.PASSWORD:
-        return replace(change, target=mailbox or "")
-    return replace(change, mailbox=mailbox)
 
 
 def raised_quorum(policy: Policy, quorum: tuple[Quorum, ...]) -> tuple[Quorum, ...]:

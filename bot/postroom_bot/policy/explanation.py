@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from postroom_bot.addresses import domain_of
 from postroom_bot.domain import Change, Person, Reason, Verdict
-from postroom_bot.policy.engine import Facts, affected_mailbox, decide_with_steps, evaluation_order
+from postroom_bot.policy.engine import Facts, affected_mailbox, decide, evaluation_order
 from postroom_bot.policy.model import EVERYONE, Policy, UserId, unknown_group
 
 _VERDICTS = {
@@ -29,7 +29,8 @@ def explain(
 
     Don't show the lines to the requester, because they may name other people's mailboxes.
     """
-    decision, steps = decide_with_steps(policy, person, change, facts)
+    decision = decide(policy, person, change, facts)
+    steps = decision.steps
     reason = text(decision.reason)
     lines = [f"{_VERDICTS[decision.verdict]} by {decision.rule}: {reason}"]
     lines += [f"Warning for approvers: {text(one)}" for one in decision.warnings]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, select, update
 
 from postroom_bot.store.tables import insert_new
-from postroom_bot.store.tables import slack_email as table
+from postroom_bot.store.tables import profile_email as table
 
 
 class ProfileEmail(NamedTuple):

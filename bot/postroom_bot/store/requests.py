@@ -5,6 +5,11 @@
 The holder of a lease processes the request outside transactions and writes with `save` and
 `transition`. Both functions check the state and the lease first, so a holder that has lost its
 lease can no longer write.
+
+While a request is executed, it locks its mailbox or forwarder. The lock does not depend on the
+lease: once an executor may have changed something, the request keeps the lock until it has ended,
+so that no other request mistakes its additions for existing ones. Only a removal after a last day
+doesn't keep its lock, because it is retried without an end.
 """
 
 from __future__ import annotations
@@ -24,12 +29,15 @@ from sqlalchemy import (
     and_,
     case,
     cast,
+    exists,
     func,
+    not_,
     or_,
     select,
     tuple_,
     update,
 )
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.sql.dml import ReturningUpdate
 
 from postroom_bot.domain import (
@@ -38,7 +46,6 @@ from postroom_bot.domain import (
     ID_ALPHABET,
     ID_LENGTH,
     OPEN,
-    Action,
     Change,
     Person,
     Request,
@@ -84,10 +91,19 @@ def lease_next(
 ) -> Request | None:
     """Lease and return the most overdue request that is not leased, or return None.
 
+    Requests that would have to wait for another request's lock are skipped.
+
     :param only: the id of the only request to lease, whether it is due or not
     """
     free = or_(table.c.lease_until.is_(None), table.c.lease_until <= now)
-    wanted = table.c.due_at <= now if only is None else table.c.id == only
+    if only is None:
+        other = table.alias()
+        lock_name = func.coalesce(table.c.mailbox, table.c.target)
+        locked = exists().where(other.c.lock == lock_name, other.c.id != table.c.id)
+        executable = table.c.state.in_([State.APPROVED, State.EXECUTING])
+        wanted = and_(table.c.due_at <= now, not_(and_(executable, locked)))
+    else:
+        wanted = table.c.id == only
     choice = select(table.c.id).where(free, wanted).order_by(table.c.due_at, table.c.id).limit(1)
     taken = (
         update(table)
@@ -104,6 +120,19 @@ def renew(connection: Connection, request: Request, *, until: datetime) -> bool:
     return connection.execute(extended).rowcount == 1
 
 
+def lock(connection: Connection, request: Request, *, until: datetime) -> Request | None:
+    """Lock the request's mailbox or forwarder, and extend the lease.
+
+    :returns: None if another request has the lock
+    :raises LeaseLost: if the state or the lease has changed in the database
+    """
+    try:
+        with connection.begin_nested():
+            return save(connection, request, lock=request.lock_name, lease_until=until)
+    except IntegrityError:
+        return None
+
+
 def transition(
     connection: Connection, request: Request, to: State, *, at: datetime, **changes: Any
 ) -> Request:
@@ -115,7 +144,7 @@ def transition(
     if to not in FOLLOWING.get(request.state, frozenset()):
         raise ValueError(f"{request.id} can't go from {request.state} to {to}")
     if to not in OPEN:
-        changes["closed_at"] = at
+        changes |= {"closed_at": at, "lock": None}
     return save(connection, request, state=to, **changes)
 
 
@@ -140,14 +169,18 @@ def save(connection: Connection, request: Request, **changes: Any) -> Request:
 def release(connection: Connection, request: Request, *, due_at: datetime | None) -> None:
     """Release the lease on a request, and make it due at `due_at`, or never if that is None.
 
+    The lock is released as well, unless the request has to keep it.
+
     If a request was marked due after it was leased, it stays due. If the lease was lost, nothing
     is changed.
     """
     sooner = table.c.due_at.is_not(None) if due_at is None else table.c.due_at < due_at
     marked = and_(table.c.due_marks != request.due_marks, sooner)
     next_due = case((marked, table.c.due_at), else_=due_at)
-    freed = update(table).where(_same_lease(request))
-    connection.execute(freed.values(lease_holder=None, lease_until=None, due_at=next_due))
+    values = {"lease_holder": None, "lease_until": None, "due_at": next_due}
+    if not request.may_have_changed or request.origin == END_OF_CHANGE:
+        values["lock"] = None
+    connection.execute(update(table).where(_same_lease(request)).values(values))
 
 
 def mark_due(connection: Connection, request_id: str, *, at: datetime) -> bool:
@@ -219,38 +252,17 @@ def count_open(connection: Connection) -> dict[State, int]:
     return dict.fromkeys(OPEN, 0) | {row.state: row.number for row in rows}
 
 
-def open_duplicate(
-    connection: Connection, change: Change, requester: str, of: Request | None = None
-) -> Request | None:
+def open_duplicate(connection: Connection, change: Change, requester: str) -> Request | None:
     """Return the requester's open request for the same change, or None.
 
     Two changes that differ only in their reason or end date are considered the same.
-
-    :param of: the new request itself, if it is already saved; then another request counts only if
-        it was created earlier or is already evaluated
     """
-    same = replace(change, justification="", last_day=None).as_dict()
     for one in open_by(connection, requester):
-        if replace(one.change, justification="", last_day=None).as_dict() == same and (
-            of is None
-            or (one.created_at, one.id) < (of.created_at, of.id)
-            or (one.id != of.id and one.state is not State.NEW)
-        ):
+        same = change.with_own_mailbox(one.requester_mailbox)
+        same = replace(same, justification=one.change.justification, last_day=one.change.last_day)
+        if same.as_dict() == one.change.as_dict():
             return one
     return None
-
-
-def latest_by_destination(connection: Connection, forwarder: str) -> dict[str, Request]:
-    """Return the request that last added each destination, unless it was removed since."""
-    done = and_(table.c.target == forwarder, table.c.state == State.DONE)
-    found: dict[str, Request] = {}
-    for one in _all(connection, select(table).where(done).order_by(table.c.closed_at, table.c.id)):
-        if one.change.action is Action.FORWARD_ADD:
-            found |= dict.fromkeys(one.change.destinations, one)
-        elif one.change.action is Action.FORWARD_REMOVE:
-            for name in one.change.destinations or list(found):
-                found.pop(name, None)
-    return found
 
 
 def _same_lease(request: Request) -> ColumnElement[bool]:

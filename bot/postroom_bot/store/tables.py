@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -101,24 +101,18 @@ def _time(name: str, **options: Any) -> Column[datetime]:
     return Column(name, UtcDateTime, nullable=False, **options)
 
 
-def _change_columns() -> Iterator[Column[Any]]:
-    yield Column("action", _code(Action), nullable=False)
-    yield _text("target")
-    yield Column("mailbox", String)
-    yield Column("destinations", JSON, nullable=False)
-    yield Column("expires_on", Date, key="last_day")
-    yield _text("reason", key="justification")
-
-
 metadata = MetaData()
-
-# Some stored names date from earlier versions. In these columns, `key` is the name in the code.
 
 request = Table(
     "request",
     metadata,
     Column("id", String(CODE_LENGTH), primary_key=True),
-    *_change_columns(),
+    Column("action", _code(Action), nullable=False),
+    _text("target"),
+    Column("mailbox", String),
+    Column("destinations", JSON, nullable=False),
+    Column("last_day", Date),
+    _text("justification"),
     _text("requester"),
     _text("team"),
     Column("state", _code(State), nullable=False),
@@ -133,26 +127,29 @@ request = Table(
     Column("decide_by", UtcDateTime),
     Column("execute_by", UtcDateTime),
     Column("remind_at", UtcDateTime),
-    Column("ends_at", UtcDateTime, key="removal_at"),
+    Column("removal_at", UtcDateTime),
     Column("card_channel", String),
     Column("card_ts", String),
     _text("card_state"),
     Column("attempts", Integer, nullable=False),
     Column("failures", Integer, nullable=False),
-    Column("progress", JSON, nullable=False, key="notes"),
+    Column("notes", JSON, nullable=False),
     Column("blocked_code", String),
     Column("blocked_params", JSON(none_as_null=True)),
     Column("result_code", String),
     Column("result_params", JSON(none_as_null=True)),
-    Column("ended_at", UtcDateTime, key="closed_at"),
+    Column("closed_at", UtcDateTime),
     Column("due_at", UtcDateTime),
-    Column("lease_owner", String, key="lease_holder"),
+    Column("lease_holder", String),
     Column("lease_until", UtcDateTime),
-    Column("leases", Integer, nullable=False, key="lease_count"),
-    Column("version", Integer, nullable=False, key="due_marks"),
+    Column("lease_count", Integer, nullable=False),
+    Column("lock", String),
+    Column("due_marks", Integer, nullable=False),
     Index("request_due", "due_at"),
     Index("request_requester", "requester", "created_at"),
     Index("request_state", "state"),
+    # Only one request at a time can lock a mailbox or a forwarder.
+    Index("request_lock", "lock", unique=True),
 )
 
 vote = Table(
@@ -166,7 +163,7 @@ vote = Table(
     _time("at"),
     _text("card_channel"),
     _text("card_ts"),
-    _text("reason", key="justification"),
+    _text("justification"),
     Column("refusal_code", String),
     Column("refusal_params", JSON(none_as_null=True)),
     Column("mailbox", String),
@@ -192,23 +189,15 @@ notification = Table(
     _time("at"),
 )
 
-inbox = Table(
-    "inbox",
+idempotency_key = Table(
+    "idempotency_key",
     metadata,
     Column("key", String(200), primary_key=True),
     _time("at", index=True),
 )
 
-mailbox_lock = Table(
-    "mailbox_lock",
-    metadata,
-    Column("mailbox", String, primary_key=True),
-    _text("owner", key="holder"),
-    _time("until"),
-)
-
-slack_email = Table(
-    "identity",
+profile_email = Table(
+    "profile_email",
     metadata,
     Column("user", String, primary_key=True),
     _text("email"),
@@ -216,9 +205,8 @@ slack_email = Table(
     Column("changed_at", UtcDateTime),
 )
 
-# The table keeps the name that it had in the first release.
 tombstone = Table(
-    "reservation",
+    "tombstone",
     metadata,
     Column("address", String, primary_key=True),
     _text("owner"),
@@ -226,13 +214,15 @@ tombstone = Table(
     _time("until"),
 )
 
-ledger = Table(
-    "ledger",
+# What requests have added, and the aliases and forwarders that they have removed.
+holding = Table(
+    "holding",
     metadata,
-    Column("seq", Integer, primary_key=True),
-    Column("request", ForeignKey(request.c.id), nullable=False, unique=True),
-    _time("at"),
-    *_change_columns(),
+    Column("address", String, primary_key=True),
+    Column("destination", String, primary_key=True),
+    Column("action", _code(Action), nullable=False),
+    Column("request", ForeignKey(request.c.id), nullable=False, index=True),
+    Column("ends_at", UtcDateTime),
 )
 
 # Times and JSON are stored as text, because a database that normalizes them would break the chain.

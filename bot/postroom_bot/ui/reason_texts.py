@@ -115,9 +115,11 @@ TEXTS: Mapping[str, str] = MappingProxyType(
         "forward.missing_destination": "{destination} does not exist here. Check the spelling.",
         # Ends of aliases and forwarders.
         "end.passed": "That end date has passed. Choose a later one.",
-        "end.replaced": "A later request has extended or removed this alias or forwarding. "
+        "end.replaced": "This alias or forwarding was extended or removed in the meantime. "
         "`/email status` lists your requests.",
-        "end.none": "{address} already exists and has no end date. Request its removal instead.",
+        "end.not_later": "{address} already exists, and lasts until then or longer. To end it "
+        "earlier, request its removal.",
+        "end.extended": "The last day of {address} is now {day}.",
         # The policy's decisions.
         "policy.deny": "{text:sentence}",
         "policy.no_rule": "No rule in the policy allows this. Ask {approvers}.",
@@ -221,8 +223,6 @@ TEXTS: Mapping[str, str] = MappingProxyType(
         "awx.unsafe_address": "The automation can't process one of the addresses. Ask an "
         "administrator.",
         "retry.later": "{why:reason} Try again in a few minutes.",
-        # A sentence that an earlier version stored.
-        "legacy": "{text:sentence}",
     }
 )
 

@@ -2,29 +2,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Announce the end of an alias or a forwarder, and request its removal after the last day.
 
-The approval of an alias or a forwarder also covers its removal after the last day.
+The approval of an alias or a forwarder also covers its removal after the last day. The removal
+takes back only what the request itself has added and still holds, see `store.holdings`. If nothing
+else is left in a forwarder, the forwarder is deleted, because it needs at least one destination.
 """
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from dataclasses import replace
+from datetime import datetime
 
-from postroom_bot.domain import END_OF_CHANGE, Action, Change, Request, State
-from postroom_bot.store import audit, idempotency_keys, ledger, requests
+from postroom_bot.domain import END_OF_CHANGE, EXTENSION, Action, Change, Request, State
+from postroom_bot.store import audit, holdings, requests
 from postroom_bot.workflow.dependencies import Dependencies
 from postroom_bot.workflow.leased_request import LeasedRequest
 from postroom_common.database import Connection
-
-
-def current_ends(deps: Dependencies, change: Change) -> set[date | None]:
-    """Return the last days of an existing alias or of existing destinations; None for permanent."""
-    if change.action is Action.FORWARD_ADD:
-        added = deps.database.read(lambda c: requests.latest_by_destination(c, change.target))
-        return {added[one].change.last_day if one in added else None for one in change.destinations}
-    for one in ledger.in_force(deps.database.read(ledger.entries)):
-        if one.change.action is change.action and one.change.target == change.target:
-            return {one.change.last_day}
-    return {None}
 
 
 def notice_due_at(deps: Dependencies, request: Request) -> datetime | None:
@@ -35,33 +27,42 @@ def notice_due_at(deps: Dependencies, request: Request) -> datetime | None:
     return at if at > request.closed_at else None
 
 
-def removal_change(c: Connection, request: Request) -> Change | None:
-    """Return the change that reverts a request.
+def change_still_due(deps: Dependencies, request: Request) -> Change | None:
+    """Return the part of a request's change that still has to be made, or None for nothing.
 
-    :returns: the change, or None if a later request has extended or removed the addition
+    Only the change of an extension or of a removal after a last day depends on the holdings.
+
+    :raises Unavailable: if the mail service does not respond
     """
     change = request.change
-    if change.action is Action.FORWARD_ADD:
-        found = requests.latest_by_destination(c, change.target)
-        own = tuple(name for name, one in found.items() if one.id == request.id)
-        return Change(Action.FORWARD_REMOVE, change.target, destinations=own) if own else None
-    if any(one.request_id == request.id for one in ledger.in_force(ledger.entries(c))):
-        return Change(Action.ALIAS_REMOVE, change.target, change.mailbox)
-    return None
+    if request.origin not in (EXTENSION, END_OF_CHANGE):
+        return change
+    held = deps.database.read(lambda c: holdings.held_at(c, change.target, change.action))
+    if request.origin == END_OF_CHANGE:
+        now = deps.clock()
+        due = {name for name, one in held.items() if one.ends_at and one.ends_at <= now}
+    else:
+        end = change.end_of_last_day(deps.zone)
+        due = {name for name, one in held.items() if holdings.lasts_longer(end, one.ends_at)}
+        due &= deps.mail.deliveries(change)
+    left = tuple(name for name in change.deliveries if name in due)
+    if not left:
+        return None
+    return change if change.action.is_alias else replace(change, destinations=left)
 
 
 def remove_ended(leased: LeasedRequest) -> None:
-    """Request the removal of the request's alias or forwarder, if its last day has passed."""
+    """Request the removal of what the request still holds, if its last day has passed."""
     request, at = leased.request, leased.now
     if not request.removal_at or request.removal_at > at:
         return
 
     def work(c: Connection) -> None:
-        change = removal_change(c, request)
-        if change is None or not idempotency_keys.record_if_new(
-            c, f"{END_OF_CHANGE}:{request.id}", at=at
-        ):
+        if not (held := holdings.held_by(c, request.id)):
             return
+        change = Change(Action.FORWARD_REMOVE, request.change.target, destinations=held)
+        if request.change.action.is_alias:
+            change = Change(Action.ALIAS_REMOVE, request.change.target, request.change.mailbox)
         removal = requests.add(
             c,
             change=change,
@@ -81,4 +82,4 @@ def remove_ended(leased: LeasedRequest) -> None:
             c, "request.approved", at=at, actor=audit.BOT, request_id=removal.id, data=data
         )
 
-    leased.deps.database.write(work)
+    leased.update(also_write=work, removal_at=None)

@@ -8,12 +8,12 @@ already in use.
 
 from __future__ import annotations
 
-from postroom_bot.domain import Action, Change, Decision, Person, Reason, State, Verdict
+from postroom_bot.domain import EXTENSION, Action, Change, Decision, Person, Reason, State, Verdict
 from postroom_bot.errors import Rejected
-from postroom_bot.policy.engine import is_approver, with_own_mailbox
-from postroom_bot.store import requests
+from postroom_bot.policy.engine import is_approver
+from postroom_bot.store import holdings
 from postroom_bot.workflow.dependencies import Dependencies
-from postroom_bot.workflow.end_dates import current_ends
+from postroom_bot.workflow.end_dates import change_still_due
 from postroom_bot.workflow.leased_request import LeasedRequest
 from postroom_bot.workflow.policy_decisions import current_decision, decision_fields, owner_user_of
 
@@ -29,7 +29,12 @@ def evaluate(leased: LeasedRequest) -> None:
         leased.transition(State.FAILED, result=Reason("request.not_evaluated"))
         return
     person = deps.people.person(request.requester, fresh=True)
-    change = with_own_mailbox(request.change, person)
+    change = request.change.with_own_mailbox(person.mailbox)
+    if request.origin == EXTENSION:
+        if (due := change_still_due(deps, request)) is None:
+            leased.transition(State.REFUSED, result=Reason("end.replaced"))
+            return
+        change = due
     decision = current_decision(deps, person, change, earlier_than=(request.created_at, request.id))
     leased.renew()
     changes = decision_fields(request, change, person, decision)
@@ -61,12 +66,6 @@ def _why_refused(
         return decision.reason
     if last_day is not None and last_day < leased.now.astimezone(deps.zone).date():
         return Reason("end.passed")
-    # Now that the mailbox is filled in, the request may turn out to be a duplicate.
-    duplicate = deps.database.read(
-        lambda c: requests.open_duplicate(c, change, person.user, leased.request)
-    )
-    if duplicate is not None:
-        return Reason("request.duplicate", {"request": duplicate.id})
     if change.action is Action.PASSWORD:
         params = {"mailbox": change.target}
         if deps.mail.aliases(change.target) is None:
@@ -74,7 +73,9 @@ def _why_refused(
         # Only the mailbox's owner can see the new password.
         known = owner_user_of(deps, person, change) is not None
         return None if known else Reason("password.no_owner", params)
-    return _why_not_executable(deps, person, change)
+    # An extension changes nothing in the mail service.
+    is_extension = leased.request.origin == EXTENSION
+    return None if is_extension else _why_not_executable(deps, person, change)
 
 
 def _why_not_executable(deps: Dependencies, person: Person, change: Change) -> Reason | None:
@@ -87,12 +88,17 @@ def _why_not_executable(deps: Dependencies, person: Person, change: Change) -> R
     # Only approvers may learn from the answer where another person's address delivers.
     named = {change.mailbox} if change.action.is_alias else set(change.destinations)
     may_know = named <= {person.mailbox} or is_approver(deps.policy(), person)
-    if change.action.adds and (ends := current_ends(deps, change)) != {change.last_day}:
-        # A different end date changes only the ledger. An alias without an end date can't get one,
-        # because that would be a removal, which is subject to other rules of the policy.
-        if change.last_day is None or None not in ends:
+    if change.action.adds:
+        # A later end date changes only the holdings. An earlier one would be a removal, which is
+        # subject to other rules of the policy.
+        held = deps.database.read(lambda c: holdings.held_at(c, change.target, change.action))
+        end = change.end_of_last_day(deps.zone)
+        ends = (held[name].ends_at for name in change.deliveries if name in held)
+        if any(holdings.lasts_longer(end, other) for other in ends):
             return None
-        return Reason("end.none" if may_know else "address.taken", {"address": change.target})
+        if end is not None:
+            address = {"address": change.target}
+            return Reason("end.not_later" if may_know else "address.taken", address)
     return _nothing_to_do(change) if may_know else None
 
 

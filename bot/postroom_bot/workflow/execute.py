@@ -9,12 +9,14 @@ is idempotent. Only one worker can record the outcome.
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from postroom_bot.backends.executor import Outcome
-from postroom_bot.domain import END_OF_CHANGE, Reason, State
+from postroom_bot.domain import END_OF_CHANGE, EXTENSION, Change, Reason, State
 from postroom_bot.errors import Rejected, Unavailable
-from postroom_bot.store import audit, ledger, tombstones
+from postroom_bot.store import audit, holdings, tombstones
+from postroom_bot.workflow.end_dates import change_still_due
 from postroom_bot.workflow.leased_request import LeasedRequest
 from postroom_bot.workflow.policy_decisions import recheck
 from postroom_common.database import Connection
@@ -45,7 +47,10 @@ def execute(leased: LeasedRequest) -> datetime | None:
         return leased.now + BUSY_DELAY
     attempt = request.attempts + 1
     try:
-        if why := recheck(leased, leased.approvals()):
+        why = recheck(leased, leased.approvals())
+        change = change_still_due(leased.deps, request)
+        if why or change is None:
+            why = why or Reason("end.replaced")
             if request.may_have_changed:
                 why = Reason("request.maybe_executed", {"why": why.as_list()})
             leased.transition(State.REFUSED, result=why)
@@ -57,14 +62,25 @@ def execute(leased: LeasedRequest) -> datetime | None:
         else:
             resumed = audit.Entry("request.resumed", audit.BOT, data)
             leased.update(also_audit=[resumed], attempts=attempt)
-        outcome = leased.deps.executor.execute(leased.request, leased)
+        outcome = _execute_change(leased, change)
     except Rejected as rejection:
         leased.transition(State.FAILED, result=rejection.reason)
     except Unavailable as later:
         return _postpone(leased, attempt, later)
     else:
-        _record(leased, outcome)
+        _record(leased, change, outcome)
     return None
+
+
+def _execute_change(leased: LeasedRequest, change: Change) -> Outcome:
+    deps, request = leased.deps, replace(leased.request, change=change)
+    if request.origin != EXTENSION:
+        return deps.executor.execute(request, leased)
+    # An extension changes only the holdings, so it can't restore anything.
+    there = deps.mail.deliveries(change)
+    params = {"address": change.target, "day": str(change.last_day)}
+    result = Reason("end.extended", params)
+    return Outcome(changed=False, result=result, before=there, after=there)
 
 
 def _gave_up(leased: LeasedRequest, attempts: int) -> bool:
@@ -90,14 +106,15 @@ def _postpone(leased: LeasedRequest, attempt: int, later: Unavailable) -> dateti
     return leased.now + timedelta(seconds=delay)
 
 
-def _record(leased: LeasedRequest, outcome: Outcome) -> None:
-    """Record the outcome, the ledger entry and the freed addresses in one transaction."""
-    change = leased.request.change
+def _record(leased: LeasedRequest, change: Change, outcome: Outcome) -> None:
+    """Record the outcome, the holdings and the freed addresses in one transaction.
+
+    :param change: the part of the request's change that was executed
+    """
+    request = leased.request
 
     def also_write(c: Connection) -> None:
-        ledger.record(
-            c, request_id=leased.request.id, change=outcome.recorded_change, at=leased.now
-        )
+        holdings.record(c, request, change, before=outcome.before, after=outcome.after)
         if change.action.adds:
             tombstones.remove(c, change.target)
         leased.add_tombstones(c, outcome.freed)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A leased request, the lock on its mailbox, and the writes that require the lease.
+"""A leased request, and the writes that require the lease.
 
 Each new state is written in the same transaction as its audit row. Every write first checks the
 state and the lease, and raises LeaseLost if another worker has leased the request. The worker that
@@ -18,14 +18,7 @@ from typing import Any
 from postroom_bot.backends.executor import FREEING
 from postroom_bot.domain import Request, State, Vote, VoteState
 from postroom_bot.errors import LeaseLost, SlackRejected
-from postroom_bot.store import (
-    audit,
-    mailbox_locks,
-    requests,
-    sent_notifications,
-    tombstones,
-    votes,
-)
+from postroom_bot.store import audit, requests, sent_notifications, tombstones, votes
 from postroom_bot.workflow.dependencies import Dependencies
 from postroom_common.database import Connection
 
@@ -43,8 +36,6 @@ class LeasedRequest:
     def __init__(self, deps: Dependencies, request: Request) -> None:
         self.deps = deps
         self.request = request
-        self._holder = request.lease_holder or ""
-        self._locked: str | None = None
         self._renewed_at = self.now
         self._votes: list[Vote] | None = None
         self._sent: frozenset[str] | None = None
@@ -53,11 +44,6 @@ class LeasedRequest:
     def now(self) -> datetime:
         """The current time."""
         return self.deps.clock()
-
-    @property
-    def lock_name(self) -> str:
-        """The name to lock: a forwarder, or a mailbox, whose lock also covers its aliases."""
-        return self.request.change.mailbox or self.request.change.target
 
     def votes(self) -> list[Vote]:
         """Return the votes on the request in the order in which they were cast.
@@ -94,21 +80,15 @@ class LeasedRequest:
         self._sent = self.sent_notifications() | {kind}
 
     def renew(self) -> None:
-        """Renew the lease and the mailbox's lock, unless they have just been renewed.
+        """Renew the lease, unless it has just been renewed.
 
-        :raises LeaseLost: if the lease or the lock was lost
+        :raises LeaseLost: if the lease was lost
         """
         now = self.now
         if now < self._renewed_at + self.deps.lease / _RENEWALS:
             return
-        until, locked, holder = now + self.deps.lease, self._locked, self._holder
-
-        def work(c: Connection) -> bool:
-            return requests.renew(c, self.request, until=until) and (
-                locked is None or mailbox_locks.renew(c, locked, holder=holder, until=until)
-            )
-
-        if not self.deps.database.write(work):
+        until = now + self.deps.lease
+        if not self.deps.database.write(lambda c: requests.renew(c, self.request, until=until)):
             raise LeaseLost(self.request.id)
         self._renewed_at = now
 
@@ -144,16 +124,12 @@ class LeasedRequest:
     ) -> None:
         """Change the state and other fields, and write the audit row, in one transaction.
 
-        A transition to any state except EXECUTING releases the mailbox's lock.
-
         :param data: data for the audit, in addition to the result
         :param also_audit: what to write to the audit before
         """
 
         def work(c: Connection) -> Request:
             moved = requests.transition(c, self.request, to, at=self.now, **changes)
-            if to is not State.EXECUTING and self._locked is not None:
-                mailbox_locks.unlock(c, self._locked, holder=self._holder)
             if also_write is not None:
                 also_write(c)
             # Write to the audit last, because from then on, its other writers must wait.
@@ -163,7 +139,6 @@ class LeasedRequest:
             return moved
 
         self.request = self.deps.database.write(work)
-        self._locked = self._locked if to is State.EXECUTING else None
         self.deps.metrics.requests_total.labels(self.request.change.action, to).inc()
 
     def _audit(self, c: Connection, entries: Sequence[audit.Entry]) -> None:
@@ -171,22 +146,14 @@ class LeasedRequest:
             audit.append_all(c, entries, at=self.now, request_id=self.request.id)
 
     def lock(self) -> bool:
-        """Renew the lease, and lock the mailbox until `transition` or `release`.
+        """Lock the mailbox or forwarder, and renew the lease. Return whether it could be locked.
 
-        :returns: whether the mailbox could be locked
         :raises LeaseLost: if the lease was lost
         """
-        now, name, holder = self.now, self.lock_name, self._holder
-        until = now + self.deps.lease
-
-        def work(c: Connection) -> bool:
-            if not requests.renew(c, self.request, until=until):
-                raise LeaseLost(self.request.id)
-            return mailbox_locks.lock(c, name, holder=holder, now=now, until=until)
-
-        taken = self.deps.database.write(work)
-        self._locked = name if taken else None
-        return taken
+        until = self.now + self.deps.lease
+        locked = self.deps.database.write(lambda c: requests.lock(c, self.request, until=until))
+        self.request = locked or self.request
+        return locked is not None
 
     def save_notes(self, notes: Mapping[str, Any]) -> None:
         """Replace the executor's notes, and reserve the addresses that it is about to free.
@@ -202,7 +169,7 @@ class LeasedRequest:
         at = self.now
         until = at + self.deps.policy().requests.tombstone
         for address in addresses:
-            tombstones.add(c, address, self.lock_name, at=at, until=until)
+            tombstones.add(c, address, self.request.lock_name, at=at, until=until)
 
     def report_rejected(self, where: str, rejection: SlackRejected, remedy: str = "") -> None:
         """Log and count a call that Slack rejected.
@@ -214,15 +181,8 @@ class LeasedRequest:
         _log.error("%s: %s", self.request.id, text)
 
     def release(self, due_at: datetime | None) -> None:
-        """Release the lock and the lease, if they are still held."""
-
-        def work(c: Connection) -> None:
-            if self._locked is not None:
-                mailbox_locks.unlock(c, self._locked, holder=self._holder)
-            requests.release(c, self.request, due_at=due_at)
-
-        self.deps.database.write(work)
-        self._locked = None
+        """Release the lease, if it is still held."""
+        self.deps.database.write(lambda c: requests.release(c, self.request, due_at=due_at))
 
 
 def lease_request(deps: Dependencies, request_id: str | None = None) -> LeasedRequest | None:

@@ -14,10 +14,10 @@ from datetime import timedelta
 
 from postroom_bot.domain import Action, MessageRef, Reason, Request, State, Vote, VoteState
 from postroom_bot.errors import SlackRejected
-from postroom_bot.store import audit, sent_notifications
+from postroom_bot.store import audit, holdings, sent_notifications
 from postroom_bot.ui import messages
 from postroom_bot.ui.markup import Message
-from postroom_bot.workflow.end_dates import notice_due_at, removal_change
+from postroom_bot.workflow.end_dates import notice_due_at
 from postroom_bot.workflow.leased_request import LeasedRequest
 from postroom_bot.workflow.tally import refuse_late_votes
 
@@ -191,10 +191,10 @@ def _remind(leased: LeasedRequest, votes: list[Vote]) -> None:
 
 
 def _announce_end(leased: LeasedRequest) -> None:
-    """Announce the end of an alias or a forwarder once, unless a later request changed it."""
+    """Announce the end of an alias or a forwarder once, if the request still holds it."""
     deps, request = leased.deps, leased.request
     at = notice_due_at(deps, request)
     if at is None or not request.removal_at or not at <= leased.now < request.removal_at:
         return
-    if deps.database.read(lambda c: removal_change(c, request)):
+    if deps.database.read(lambda c: holdings.held_by(c, request.id)):
         _notify_requester(leased, sent_notifications.END_NOTICE, messages.end_notice(request))

@@ -37,7 +37,6 @@ from postroom_bot.errors import (
     Unavailable,
     UserError,
 )
-from postroom_bot.policy.engine import with_own_mailbox
 from postroom_bot.store import audit, idempotency_keys, requests, sent_notifications
 from postroom_bot.workflow.dependencies import Dependencies
 from postroom_bot.workflow.leased_request import LeasedRequest, lease_request, new_lease_holder
@@ -94,7 +93,7 @@ def authorize(
         if request_id is not None:
             found = deps.database.read(lambda c: requests.get(c, request_id))
             return _require_approved(deps, found, person).change.target
-        change = with_own_mailbox(Change(Action.PASSWORD, mailbox or ""), person)
+        change = Change(Action.PASSWORD, mailbox or person.mailbox or "")
         name = change.target
         # Check the name before it is stored, because it may be a password typed by mistake.
         if mailbox not in (None, person.mailbox) and (
@@ -176,7 +175,7 @@ def _require_approved(deps: Dependencies, request: Request | None, person: Perso
 def _begin_own(deps: Dependencies, key: str, person: Person) -> LeasedRequest:
     """Create and lease an approved request for the person's own password."""
     user = person.user
-    change = with_own_mailbox(Change(Action.PASSWORD, ""), person)
+    change = Change(Action.PASSWORD, person.mailbox or "")
     decision = _require_allowed(deps, person, change)
     holder = new_lease_holder(deps)
 

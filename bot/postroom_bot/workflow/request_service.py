@@ -16,6 +16,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from postroom_bot.domain import (
+    EXTENSION,
     Change,
     Interaction,
     Person,
@@ -28,14 +29,13 @@ from postroom_bot.domain import (
 )
 from postroom_bot.errors import LeaseLost, SlackRejected, SlackUnavailable, UserError
 from postroom_bot.policy.engine import why_not_approver
-from postroom_bot.store import audit, idempotency_keys, requests, votes
+from postroom_bot.store import audit, holdings, idempotency_keys, requests, votes
 from postroom_bot.ui.markup import one_line
 from postroom_bot.workflow.dependencies import Dependencies
-from postroom_bot.workflow.end_dates import removal_change
 from postroom_common.database import Connection, Database
 
 #: By how much the button in a notice extends an alias or a forwarder.
-EXTENSION = timedelta(days=30)
+EXTENDED_BY = timedelta(days=30)
 #: How many times to try a cancellation while the worker keeps changing the request.
 CANCEL_ATTEMPTS = 10
 #: The maximum number of characters of an unknown request id in the audit.
@@ -46,9 +46,12 @@ class EndDatePassed(UserError):
     """The requested end date has passed."""
 
 
-def submit(deps: Dependencies, interaction: Interaction, change: Change) -> Request:
+def submit(
+    deps: Dependencies, interaction: Interaction, change: Change, *, origin: str = "slack"
+) -> Request:
     """Save a change as a new request, and return it. A repeated key returns the earlier one.
 
+    :param origin: EXTENSION to request only a later end, see `extend`
     :raises EndDatePassed: if the end date has passed
     :raises UserError: if the person is from another workspace, or already made this request
     """
@@ -69,7 +72,7 @@ def submit(deps: Dependencies, interaction: Interaction, change: Change) -> Requ
             return Reason("request.duplicate", {"request": duplicate.id})
         if is_repeat:
             return Reason("request.received")
-        request = requests.add(c, change=change, requester=user, team=team, at=at)
+        request = requests.add(c, change=change, requester=user, team=team, at=at, origin=origin)
         data = {"change": change.as_dict(), "team": team}
         audit.append(c, "request.new", at=at, actor=user, request_id=request.id, data=data)
         return request
@@ -256,9 +259,9 @@ def _cancel(
 
 
 def extend(deps: Dependencies, interaction: Interaction) -> Request:
-    """Request a later end date for an alias or a forwarder that the person requested.
+    """Request a later end date for what a person's earlier request has added and still holds.
 
-    :raises UserError: if the request is not the person's, is permanent or was replaced, or if
+    :raises UserError: if the request is not the person's, is permanent or holds nothing, or if
         `submit` raises UserError
     :raises Forbidden, SlackUnavailable or SlackRejected: see `People.caller`
     """
@@ -266,11 +269,14 @@ def extend(deps: Dependencies, interaction: Interaction) -> Request:
     request = deps.database.read(lambda c: requests.get(c, interaction.request_id))
     if request is None or request.requester != person.user:
         raise UserError("request.unknown", request=interaction.request_id)
-    last = request.change.last_day
-    if last is None or not deps.database.read(lambda c: removal_change(c, request)):
+    change, last = request.change, request.change.last_day
+    held = deps.database.read(lambda c: holdings.held_by(c, request.id))
+    if last is None or not held:
         raise UserError("end.replaced")
-    later = max(last, deps.clock().astimezone(deps.zone).date()) + EXTENSION
-    return submit(deps, interaction, replace(request.change, last_day=later))
+    later = max(last, deps.clock().astimezone(deps.zone).date()) + EXTENDED_BY
+    destinations = () if change.action.is_alias else held
+    extended = replace(change, destinations=destinations, last_day=later)
+    return submit(deps, interaction, extended, origin=EXTENSION)
 
 
 def audit_forbidden_attempt(
@@ -290,9 +296,7 @@ def audit_forbidden_attempt(
 def _earlier(c: Connection, change: Change, user: str) -> Request | None:
     """Return the request that an earlier delivery of the same change created, or None."""
     for request in requests.recent_by(c, user):
-        saved = request.change
         # The worker may have filled in the requester's own mailbox meanwhile.
-        mailbox, target = change.mailbox or saved.mailbox, change.target or saved.target
-        if saved == replace(change, mailbox=mailbox, target=target):
+        if request.change == change.with_own_mailbox(request.requester_mailbox):
             return request
     return None

@@ -121,7 +121,7 @@ def test_changes_are_made_by_jobs(automation: Automation, api: Api) -> None:
     execute = automation.execute
     done = execute(alias(HI))
     added = Reason("alias.added", {"address": HI, "mailbox": ALICE})
-    assert done == Outcome(changed=True, result=added, recorded_change=alias(HI))
+    assert done == Outcome(changed=True, result=added, before=frozenset(), after=frozenset({ALICE}))
     assert emails(api, ALICE) == {ALICE, HI}
     assert not execute(alias(HI)).changed
     assert execute(no_alias(HI)).freed == (HI,)
@@ -135,10 +135,10 @@ def test_changes_are_made_by_jobs(automation: Automation, api: Api) -> None:
     api.delete(TEAM)
     execute(forward(TEAM, ALICE, BOB, FAR))
     done = execute(no_forward(TEAM, FAR))
-    assert done.recorded_change == forward(TEAM, ALICE, BOB)
+    assert (done.before, done.after) == ({ALICE, BOB, FAR}, {ALICE, BOB})
     assert members(api, TEAM) == {ALICE, BOB}
     done = execute(no_forward(TEAM))
-    assert (done.recorded_change, done.freed) == (no_forward(TEAM), (TEAM,))
+    assert (done.before, done.after, done.freed) == ({ALICE, BOB}, set(), (TEAM,))
     assert api.get(TEAM).status_code == 404
     launched = len(automation.statuses)
     with pytest.raises(Rejected, match=r"address\.taken"):
@@ -192,7 +192,7 @@ def test_a_slow_job_is_left_running(automation: Automation, api: Api) -> None:
     context.renewals_left = context.renewals
     with pytest.raises(LeaseLostError):
         automation.execute(no_alias(SALES, BOB), context)
-    assert context.last == {"template": 8, "job": 41, "freeing": [SALES]}
+    assert context.last == {"template": 8, "job": 41, "freeing": [SALES], "before": [BOB]}
     assert automation.statuses == ["pending"]
     automation.stand_in.going.set()
     automation.stand_in.wait()
@@ -231,7 +231,7 @@ def test_a_failed_job_is_followed_by_another_one(
     context = RecordingContext()
     with pytest.raises(Unavailable, match=r"awx\.unavailable" if fault else "awx.failed"):
         automation.execute(no_alias(SALES, BOB), context)
-    assert fault or context.last == {"freeing": [SALES]}
+    assert fault or context.last == {"freeing": [SALES], "before": [BOB]}
     assert fault or "job 41 ended as failed: Previous Task Failed: project update" in caplog.text
     automation.stand_in.wait()
     automation.stand_in.play = good
@@ -326,9 +326,11 @@ def test_a_fault_ends_one_try(
         automation.execute(alias(HI), context)
     assert later.value.retry_after == retry_after
     if fault.part == LAUNCH:
-        assert context.last == {"template": 7, "job": None, "freeing": []}
+        assert context.last == {"template": 7, "job": None, "freeing": [], "before": []}
     assert len(automation.statuses) == launched
-    automation.execute(alias(HI), context)
+    done = automation.execute(alias(HI), context)
+    # The request has added the alias, even if an earlier attempt has launched the job.
+    assert (done.before, done.after) == (frozenset(), {ALICE})
     assert automation.statuses == ["successful"]
     assert emails(api, ALICE) == {ALICE, HI}
     automation.stand_in.faults.append(Fault("POST", 400))

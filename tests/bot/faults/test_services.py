@@ -32,7 +32,7 @@ from ansible_collections.postroom.email.tests.support.service import RunningServ
 from postroom_bot.backends.mail_api import MailApi
 from postroom_bot.backends.slack_api import SlackApi
 from postroom_bot.domain import Action, Change, Request, State
-from postroom_bot.store import ledger
+from postroom_bot.store import holdings
 from postroom_bot.ui import messages
 from postroom_bot.workflow import queries
 from postroom_bot.workflow.people import People
@@ -106,8 +106,8 @@ class Lives:
         done = [text for text in harness.texts_to("alice") if "Done" in text and request.id in text]
         assert len(done) in notices
         assert sum(request.id in text for text in harness.texts_to("erin")) in notices
-        entries = harness.deps.database.read(ledger.entries)
-        assert len({one.request_id for one in entries}) == len(entries)
+        held = harness.deps.database.read(lambda c: holdings.held_by(c, request.id))
+        assert held == (ERIN,)
 
 
 @pytest.fixture(scope="session")

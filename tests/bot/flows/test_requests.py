@@ -54,7 +54,7 @@ ACKNOWLEDGED = pytest.mark.parametrize(
 
 
 def test_an_alias_goes_all_the_way(flow: Deployment) -> None:
-    """A requested alias is approved and created, and appears in the notices, audit and ledger."""
+    """A requested alias is approved, created, announced, audited and in the definition."""
     company, address = flow.company, fresh_address()
     card = flow.card(company.alice, f"alias add {address} because customers ask")
     assert "customers ask" in card.text
@@ -67,7 +67,7 @@ def test_an_alias_goes_all_the_way(flow: Deployment) -> None:
     assert len(flow.cards(address)) == 1
     verified = flow.bots[0].command("audit", "verify")
     assert verified.returncode == 0
-    declared = json.loads(flow.bots[0].command("ledger").stdout)
+    declared = json.loads(flow.bots[0].command("definition").stdout)
     (mailbox,) = [one for one in declared["mailboxes"] if one["name"] == ALICE]
     assert address in mailbox["aliases"]
 

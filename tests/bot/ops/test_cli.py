@@ -173,7 +173,7 @@ def test_an_operator_lists_and_cancels_requests(run: Run, tmp_path: Path) -> Non
 
 
 @pytest.mark.usefixtures("in_environment")
-@pytest.mark.parametrize("command", [["ledger"], ["audit", "verify"], ["audit", "show"]])
+@pytest.mark.parametrize("command", [["definition"], ["audit", "verify"], ["audit", "show"]])
 def test_reading_creates_no_database(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: list[str]
 ) -> None:

@@ -11,19 +11,16 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import replace
-from datetime import UTC, date, datetime
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from threading import Barrier
-from typing import Any
 
 import pytest
-from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, MetaData, Table, event, insert, inspect, text
+from sqlalchemy import Connection, event, inspect, text
 
 from ansible_collections.postroom.email.tests.support.clock import START
 from ansible_collections.postroom.email.tests.support.postgresql import (
@@ -32,7 +29,7 @@ from ansible_collections.postroom.email.tests.support.postgresql import (
     fresh_database,
     stoppable_cluster,
 )
-from postroom_bot.store import audit, idempotency_keys, migrations, requests, tables, tombstones
+from postroom_bot.store import audit, idempotency_keys, migrations, tables, tombstones
 from postroom_bot.store.tables import metadata, migrate
 from postroom_common.database import Database, DatabaseError
 
@@ -86,40 +83,6 @@ def test_another_schema_is_migrated_or_left_alone(
     for refuse in (checked, migrate):
         with pytest.raises(DatabaseError, match="schema 9999"):
             refuse(database_url)
-
-
-def test_a_database_of_the_first_release_keeps_its_ends(empty_url: str) -> None:
-    """An alias keeps its last day when a database of the first release is migrated."""
-    texts = ("rule", "digest", "policy_digest", "shown", "told", "trouble", "result", "reason")
-    values: dict[str, Any] = {
-        **dict.fromkeys(texts, ""),
-        **dict.fromkeys(("attempts", "leases", "version"), 0),
-        "quorum": [],
-        "warnings": [],
-        "destinations": [],
-        "id": "R-2222",
-        "action": "alias.add",
-        "target": "a@example.com",
-        "expires_on": date(2026, 12, 31),
-        "requester": "U1",
-        "team": "T1",
-        "state": "done",
-        "origin": "slack",
-        "progress": {},
-        "created_at": START,
-    }
-
-    def fill(connection: Connection) -> None:
-        command.upgrade(tables.SCHEMA._config(connection), "0001")
-        table = Table("request", MetaData(), autoload_with=connection)
-        connection.execute(insert(table).values(values))
-
-    with closing(Database(empty_url)) as database:
-        database.write(fill)
-        migrate(empty_url)
-        kept = database.read(lambda c: requests.get(c, "R-2222"))
-    assert kept is not None
-    assert kept.removal_at == datetime(2027, 1, 1, tzinfo=UTC)
 
 
 def test_migrations_make_the_tables_known_here(database: Database) -> None:

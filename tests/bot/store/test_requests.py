@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Requests, votes, deliveries, locks, identities, reservations and the ledger."""
+"""Requests, votes, deliveries, locks, profile email addresses and tombstones."""
 
 from __future__ import annotations
 
@@ -35,8 +35,6 @@ from postroom_bot.domain import (
 from postroom_bot.errors import LeaseLost
 from postroom_bot.store import (
     idempotency_keys,
-    ledger,
-    mailbox_locks,
     profile_email_changes,
     requests,
     tombstones,
@@ -92,7 +90,7 @@ def test_everything_is_kept(database: Database, clock: Clock) -> None:
         requester_mailbox="alice@example.com",
         rule="forwarders",
         quorum=(Quorum("mail-admins", 2), Quorum("security", 1)),
-        warnings=(Reason("warning.password"), Reason("legacy", {"text": "Well."})),
+        warnings=(Reason("warning.password"), Reason("policy.deny", {"text": "Well."})),
         digest="d",
         policy_digest="p",
         decide_by=soon,
@@ -104,6 +102,7 @@ def test_everything_is_kept(database: Database, clock: Clock) -> None:
         failures=2,
         blocked=Reason("mail.unavailable"),
         notes={"job": 7},
+        lock="team@example.com",
         result=Reason("domain.missing", {"domain": "x.example"}),
         closed_at=soon,
         due_at=soon,
@@ -338,36 +337,39 @@ def test_only_the_first_delivery_counts(database: Database, clock: Clock) -> Non
     assert [first("a"), first("c")] == [True, False]
 
 
-def test_a_mailbox_lock_has_one_holder(database: Database, clock: Clock) -> None:
-    """A mailbox lock has one holder until it is released or expires."""
+def test_a_mailbox_is_locked_by_one_request(database: Database, clock: Clock) -> None:
+    """A mailbox is locked by one request at a time. Requests that have to wait are not leased."""
+    begun, waiting = (added(database, clock, state=State.APPROVED) for _ in range(2))
+    other = added(database, clock, state=State.APPROVED, change=FORWARD)
+    ended = added(database, clock, state=State.DONE)
 
-    def take(owner: str, mailbox: str = MAILBOX) -> bool:
-        now, until = clock(), clock() + MINUTE
-        return database.write(
-            lambda c: mailbox_locks.lock(c, mailbox, holder=owner, now=now, until=until)
-        )
-
-    def renew(owner: str) -> bool:
+    def lock(request: Request) -> Request | None:
         until = clock() + MINUTE
-        return database.write(lambda c: mailbox_locks.renew(c, MAILBOX, holder=owner, until=until))
+        return database.write(lambda c: requests.lock(c, request, until=until))
 
-    def free(owner: str) -> None:
-        database.write(lambda c: mailbox_locks.unlock(c, MAILBOX, holder=owner))
+    def leased(owner: str) -> set[str]:
+        found = [claimed(database, clock, owner) for _ in range(4)]
+        return {one.id for one in found if one}
 
-    assert not renew("a")
-    assert [take("a"), take("b"), take("a"), take("b", "bob@example.com")] == [
-        *(True, False, True, True)
-    ]
-    free("b")
-    assert not take("b")
-    clock.advance(seconds=50)
-    assert [renew("a"), renew("b")] == [True, False]
-    clock.advance(seconds=50)
-    assert not take("b")
-    clock.advance(seconds=10)
-    assert [take("b"), renew("a")] == [True, False]
-    free("b")
-    assert take("a")
+    held = sure(claimed(database, clock, only=begun.id))
+    held = sure(lock(held))
+    assert lock(held) == held
+    assert leased("w2") == {other.id, ended.id}
+    assert lock(sure(claimed(database, clock, only=waiting.id))) is None
+    clock.advance(10 * MINUTE)
+    # The lease has expired, but the request still has its lock.
+    assert leased("w3") == {begun.id, other.id, ended.id}
+    with pytest.raises(LeaseLost):
+        lock(held)
+    again = stored(database, begun)
+    again = database.write(lambda c: requests.save(c, again, notes={"before": []}))
+    database.write(lambda c: requests.release(c, again, due_at=None))
+    assert leased("w4") == set()
+    again = database.write(
+        lambda c: requests.transition(c, stored(database, begun), State.FAILED, at=clock())
+    )
+    assert again.lock is None
+    assert leased("w5") == {waiting.id}
 
 
 def test_a_changed_address_is_recorded_with_its_time(database: Database, clock: Clock) -> None:
@@ -403,23 +405,6 @@ def test_a_reservation_counts_until_its_end(database: Database, clock: Clock) ->
     assert found == ["y", None, None]
     assert database.write(lambda c: tombstones.purge(c, clock())) == 1
     assert database.write(lambda c: tombstones.purge(c, clock() + MINUTE)) == 1
-
-
-def test_the_ledger_has_each_change_once(database: Database, clock: Clock) -> None:
-    """The ledger lists each change once, in order of creation, however often it is recorded."""
-    changes = [
-        Change(Action.FORWARD_ADD, "team@example.com", destinations=("b@example.com", "a@x.org")),
-        Change(Action.ALIAS_ADD, "sales@example.com", MAILBOX, last_day=date(2027, 1, 31)),
-    ]
-    made = [
-        database.write(partial(requests.add, change=change, requester="U1", team="T1", at=clock()))
-        for change in changes
-    ]
-    for request in (made[1], made[0], made[1]):
-        at = clock.advance(MINUTE)
-        database.write(partial(ledger.record, request_id=request.id, change=request.change, at=at))
-    found = database.read(ledger.entries)
-    assert found == [(one.id, one.change) for one in made[::-1]]
 
 
 BOB = "bob@example.com"
@@ -484,19 +469,16 @@ def test_a_vote_is_settled_once(database: Database, clock: Clock, cast: Cast) ->
 
 
 def test_one_mailbox_approves_once(database: Database, cast: Cast) -> None:
-    """A mailbox counts as one approval. A second approval is refused in the same transaction."""
+    """A mailbox counts as one approval. A second approval is not counted, and can be refused."""
     first, second = cast("U2"), cast("U3")
     settled(database, first, VoteState.COUNTED, mailbox=BOB)
-
-    def tally(connection: Connection) -> Vote:
-        with pytest.raises(votes.MailboxAlreadyApproved):
-            votes.set_state(connection, second, VoteState.COUNTED, mailbox=BOB)
-        return votes.set_state(
-            connection, second, VoteState.REFUSED, refusal=Reason("vote.same_person")
-        )
-
-    refused = database.write(tally)
-    assert [vote.state for vote in kept(database, first)] == [VoteState.COUNTED, refused.state]
+    with pytest.raises(votes.MailboxAlreadyApproved):
+        settled(database, second, VoteState.COUNTED, mailbox=BOB)
+    settled(database, second, VoteState.REFUSED)
+    assert [vote.state for vote in kept(database, first)] == [
+        VoteState.COUNTED,
+        VoteState.REFUSED,
+    ]
     for voter in ("U4", "U5"):
         settled(database, cast(voter, approves=False), VoteState.COUNTED, mailbox=BOB)
         settled(database, cast(f"{voter}X"), VoteState.COUNTED)

@@ -89,9 +89,9 @@ def errors(form: str, **typed: str | None) -> dict[str, str]:
     return wrong.value.errors
 
 
-def legacy(text: str) -> Reason:
+def sentence(text: str) -> Reason:
     """Return a reason with this text."""
-    return Reason("legacy", {"text": text})
+    return Reason("policy.deny", {"text": text})
 
 
 def vote(voter: str, *, approves: bool = True, minutes: int = 0, **changes: Any) -> Vote:
@@ -121,9 +121,9 @@ def hostile_requests() -> Iterator[tuple[str, Request, list[Vote]]]:
             requester_mailbox=text,
             rule=text,
             quorum=(Quorum(text, 2), Quorum("security", 1)),
-            warnings=(legacy(text), legacy(text)),
-            result=legacy(text),
-            blocked=legacy(text),
+            warnings=(sentence(text), sentence(text)),
+            result=sentence(text),
+            blocked=sentence(text),
             origin="expiry" if action is Action.ALIAS_REMOVE else "slack",
         )
         yield (

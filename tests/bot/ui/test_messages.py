@@ -54,10 +54,10 @@ def test_hostile_requests_are_shown_as_text() -> None:
         check(messages.dns_records(text, [record(text, text, priority=1)]))
         person = replace(PERSON, mailbox=text)
         check(home_tab(person, [text], [made], [made]))
-        check(home_tab(replace(PERSON, obstacle=samples.legacy(text)), None, [made], []))
+        check(home_tab(replace(PERSON, obstacle=samples.sentence(text)), None, [made], []))
         check(
             home_tab(
-                replace(PERSON, mailbox=None, mailbox_obstacle=samples.legacy(text)),
+                replace(PERSON, mailbox=None, mailbox_obstacle=samples.sentence(text)),
                 None,
                 [],
                 [made],
@@ -70,7 +70,7 @@ def test_hostile_requests_are_shown_as_text() -> None:
 def test_the_largest_payloads_are_accepted() -> None:
     """Slack accepts the largest messages, and they state how many entries were left out."""
     longest = "&" * 254
-    many = request(requester_mailbox=longest, result=samples.legacy(longest * 4))
+    many = request(requester_mailbox=longest, result=samples.sentence(longest * 4))
     check(home_tab(PERSON, [longest] * 1000, [many] * 100, [many] * 100))
     check(messages.alias_list(longest, [longest] * 1000))
     check(messages.forward_list([(longest, [longest] * 100)] * 100))
@@ -104,7 +104,7 @@ def test_a_long_list_states_how_many_entries_it_omits(
 
 def test_a_pending_card_has_all_that_approvers_need() -> None:
     """A pending card shows what approvers need, and its buttons carry only the request's ID."""
-    warnings = (samples.legacy("Mail will leave `example.com`."),)
+    warnings = (samples.sentence("Mail will leave `example.com`."),)
     shown = card(request(warnings=warnings), [vote(CAROL)])
     for part in (
         "<@U0ALICE>",
@@ -167,7 +167,7 @@ def test_a_message_has_only_buttons_that_work(state: State, action: Action) -> N
 
 def test_a_final_card_shows_its_end_and_result() -> None:
     """The card of a completed request shows when it was completed, and the result."""
-    shown = card(request(State.DONE, result=samples.legacy("`x` works.")), [])
+    shown = card(request(State.DONE, result=samples.sentence("`x` works.")), [])
     assert shown.text.endswith("2026-11-21 13:22 UTC>. `x` works.")
 
 
@@ -230,7 +230,7 @@ def test_notices_show_the_next_step_and_what_is_in_the_way() -> None:
         (State.PENDING, ""),
         (State.DONE, None),
     ):
-        text = messages.status_message(request(state, blocked=samples.legacy("It is down."))).text
+        text = messages.status_message(request(state, blocked=samples.sentence("It is down."))).text
         assert ("It is down." in text) is (end is not None)
         assert ("I'll give up" in text) is bool(end)
         assert (end or "") in text
@@ -248,10 +248,13 @@ def test_the_home_tab_shows_the_mailbox_and_the_requests() -> None:
     assert about == {"R-7K2M": messages.REQUEST_CANCEL}
     assert "not available right now" in seen(home_tab(PERSON, None, [], []))
     view = home_tab(
-        replace(PERSON, obstacle=samples.legacy("Guests can't.")), ["a@b.example"], [request()], []
+        replace(PERSON, obstacle=samples.sentence("Guests can't.")),
+        ["a@b.example"],
+        [request()],
+        [],
     )
     assert (seen(view), samples.buttons(view)) == ("Guests can't.", [])
-    person = replace(PERSON, mailbox=None, mailbox_obstacle=samples.legacy("Wait a day."))
+    person = replace(PERSON, mailbox=None, mailbox_obstacle=samples.sentence("Wait a day."))
     assert seen(home_tab(person, None, [], [])).startswith("Wait a day.")
 
 

@@ -17,7 +17,7 @@ from ansible_collections.postroom.email.tests.fakes.slack.workspace_state import
 from ansible_collections.postroom.email.tests.support.clock import Clock
 from postroom_bot.backends.executor import ExecutionContext, Outcome
 from postroom_bot.domain import Action, Change, Request, State
-from postroom_bot.store import audit, ledger
+from postroom_bot.store import audit, holdings
 from postroom_bot.workflow.worker import Worker
 from postroom_common.database import Database, DatabaseError
 
@@ -80,7 +80,7 @@ def test_two_workers_do_everything_once(harness: Harness) -> None:
     assert {harness.now(each).state for each in asked} == {State.DONE}
     assert clashes == []
     assert len(harness.addresses(ALICE) | harness.addresses(BOB)) == 2 + 12
-    assert len(harness.deps.database.read(ledger.entries)) == 12
+    assert len(harness.deps.database.read(holdings.everything)) == 12
     harness.deps.database.read(audit.verify)
     for each in asked:
         assert harness.events(each).count("request.done") == 1

@@ -20,7 +20,7 @@ from ansible_collections.postroom.email.tests.bot.workflow.harness import (
 from postroom_bot.backends.executor import ExecutionContext, Outcome
 from postroom_bot.domain import Action, Change, Reason, Request, State
 from postroom_bot.errors import LeaseLost, Unavailable
-from postroom_bot.store import audit, idempotency_keys, ledger, mailbox_locks, requests, tombstones
+from postroom_bot.store import audit, holdings, idempotency_keys, requests, tombstones
 from postroom_bot.workflow import execute
 from postroom_bot.workflow.execute import MAX_DELAY, retry_delay
 from postroom_bot.workflow.leased_request import lease_request
@@ -44,7 +44,7 @@ def test_what_was_done_and_not_written_down_is_done_again_and_written_once(
     harness.work(Worker(harness.with_(process_name="second")))
     done = harness.now(request)
     assert (done.state, done.attempts) == (State.DONE, 2)
-    assert len(harness.deps.database.read(ledger.entries)) == 1
+    assert len(harness.deps.database.read(holdings.everything)) == 1
     events = harness.events(request)
     assert events[-3:] == ["request.executing", "request.resumed", "request.done"]
 
@@ -119,7 +119,7 @@ def test_a_lease_that_ran_out_is_taken_over(harness: Harness, state: State) -> N
     with pytest.raises(LeaseLost):
         dead.lock()
     with pytest.raises(LeaseLost):
-        dead.update(result=Reason("legacy", {"text": "late"}))
+        dead.update(result=Reason("policy.deny", {"text": "late"}))
     if state is State.NEW:
         harness.approve(harness.now(request), "bob")
     assert harness.now(request).state is State.DONE
@@ -155,7 +155,7 @@ def test_what_may_have_been_done_is_carried_to_its_end(
     assert answer.code == "request.not_cancellable"
     harness.pass_time(days=1)
     assert harness.now(request).state is State.DONE
-    assert harness.deps.database.read(ledger.entries)
+    assert harness.deps.database.read(holdings.everything)
 
 
 def test_tries_have_an_end(harness: Harness) -> None:
@@ -204,16 +204,19 @@ def test_a_mistake_in_the_executor_has_an_end_as_well(harness: Harness) -> None:
 def test_a_busy_mailbox_is_looked_at_again_soon(harness: Harness) -> None:
     """A request for a busy mailbox is retried soon, and this does not count as an attempt."""
     request = harness.voted()
-    now = harness.clock()
-    take, until = mailbox_locks.lock, now + harness.deps.lease
-    harness.deps.database.write(lambda c: take(c, ALICE, holder="another", now=now, until=until))
+    other = harness.submit(change=Change(Action.ALIAS_ADD, "second@example.com", ALICE))
+    holder = lease_request(harness.deps, other.id)
+    assert holder is not None
+    assert holder.lock()
     harness.work()
     waiting = harness.now(request)
     assert (waiting.state, waiting.attempts) == (State.APPROVED, 0)
-    assert waiting.due_at == now + execute.BUSY_DELAY
+    assert waiting.due_at == harness.clock() + execute.BUSY_DELAY
     assert len(harness.texts_to("alice")) == 1
-    harness.deps.database.write(lambda c: mailbox_locks.unlock(c, ALICE, holder="another"))
     harness.pass_time(seconds=1)
+    assert harness.now(request).state is State.APPROVED
+    holder.release(None)
+    harness.work()
     assert harness.now(request).state is State.DONE
 
 

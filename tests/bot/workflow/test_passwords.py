@@ -4,20 +4,18 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
 from pydantic import SecretStr
 
-from ansible_collections.postroom.email.tests.bot.workflow.harness import ALICE, Harness
+from ansible_collections.postroom.email.tests.bot.workflow.harness import ALICE, NEW, Harness
 from ansible_collections.postroom.email.tests.support.passwords import opens
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from postroom_bot.backends.mail_api import MailApi
 from postroom_bot.domain import Action, Change, Reason, Request, State
 from postroom_bot.errors import SlackRejected, SlackUnavailable, Unavailable, UserError
-from postroom_bot.store import mailbox_locks
 from postroom_bot.workflow.leased_request import lease_request
 from postroom_bot.workflow.passwords import (
     NeedsApproval,
@@ -184,12 +182,13 @@ def test_a_request_or_mailbox_in_use_is_not_waited_for(harness: Harness) -> None
     with pytest.raises(UserError, match=r"mailbox\.busy"):
         _create_and_show(harness, "erin", ERIN, request)
     held.release(None)
-    now, take = harness.clock(), mailbox_locks.lock
-    until = now + timedelta(seconds=30)
-    harness.deps.database.write(lambda c: take(c, ERIN, holder="another", now=now, until=until))
+    other = harness.submit("bob", Change(Action.ALIAS_ADD, NEW, ERIN))
+    locked = lease_request(harness.deps, other.id)
+    assert locked is not None
+    assert locked.lock()
     with pytest.raises(UserError, match=r"mailbox\.busy"):
         _create_and_show(harness, "erin", ERIN, request)
-    harness.clock.advance(seconds=30)
+    locked.release(None)
     assert _create_and_show(harness, "erin", ERIN, request)
 
 

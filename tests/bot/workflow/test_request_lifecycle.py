@@ -19,7 +19,7 @@ from ansible_collections.postroom.email.tests.bot.workflow.harness import (
 )
 from postroom_bot.domain import Action, Change, Reason, Request, State
 from postroom_bot.errors import UserError
-from postroom_bot.store import ledger, tombstones
+from postroom_bot.store import holdings, tombstones
 from postroom_bot.ui.reason_texts import reason_text
 from postroom_bot.workflow import request_service
 from postroom_bot.workflow.execute import MAX_ATTEMPTS
@@ -56,8 +56,8 @@ def test_an_alias_is_asked_for_approved_and_added(harness: Harness) -> None:
     waiting, final = harness.texts_to("alice")
     assert "Waiting for 1 approval" in waiting
     assert "Done" in final
-    (entry,) = harness.deps.database.read(ledger.entries)
-    assert (entry.request_id, entry.change.mailbox) == (done.id, ALICE)
+    (entry,) = harness.deps.database.read(holdings.everything)
+    assert (entry.request, entry.destination) == (done.id, ALICE)
     (line,) = harness.slack.messages(harness.channels["audit"])
     assert done.id in line.text
 
@@ -225,7 +225,8 @@ def test_an_alias_without_an_end_is_given_none(harness: Harness) -> None:
     """A request for an existing alias without an end date does not add an end date."""
     harness.api.patch(ALICE, emails=[ALICE, NEW])
     refused = harness.ask(change=Change(Action.ALIAS_ADD, NEW, last_day=date(2026, 11, 23)))
-    assert (refused.state, refused.result) == (State.REFUSED, Reason("end.none", {"address": NEW}))
+    assert refused.state is State.REFUSED
+    assert refused.result == Reason("end.not_later", {"address": NEW})
     # Someone who may not know Alice's aliases learns only that the address is in use.
     change = Change(Action.ALIAS_ADD, NEW, ALICE, last_day=date(2026, 11, 23))
     assert harness.ask("erin", change).result == Reason("address.taken", {"address": NEW})
@@ -268,10 +269,8 @@ def test_the_same_wish_is_one_request(harness: Harness) -> None:
     assert request_service.submit(harness.deps, once, change).id == first.id
     with pytest.raises(UserError, match=first.id):
         harness.ask(change=Change(Action.ALIAS_ADD, NEW, ALICE))
-    # If the request names no mailbox, the worker must determine the mailbox first.
-    unnamed = harness.ask(change=change)
-    assert unnamed.state is State.REFUSED
-    assert unnamed.result == Reason("request.duplicate", {"request": first.id})
+    with pytest.raises(UserError, match=first.id):
+        harness.ask(change=change)
 
 
 def test_somebody_of_another_workspace_gets_nowhere(harness: Harness) -> None:

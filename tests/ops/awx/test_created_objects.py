@@ -237,7 +237,10 @@ def test_the_bot_launches_its_templates(
     """The bot can launch its templates with a password or a token, and find its jobs."""
     token = http.post("tokens/", json={}).json()["token"]
     change, launched = REQUEST_PLAYBOOKS[playbook], template(made, playbook)["id"]
-    variables = {REQUEST_VARIABLE: f"of-{playbook}", **variables_for(change, change)}
+    variables = {
+        REQUEST_VARIABLE: f"of-{playbook}",
+        **variables_for(change, frozenset(change.destinations)),
+    }
     AwxClient(made.url, SecretStr(token)).check_template(launched, variables)
     bot = AwxClient(made.url, (USER, SecretStr(USERS_PASSWORD)))
     job, ignored = bot.launch(launched, variables)

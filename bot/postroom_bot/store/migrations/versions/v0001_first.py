@@ -14,30 +14,28 @@ from sqlalchemy import Column, String
 revision = "0001"
 down_revision = None
 
-MOMENT = sa.DateTime(timezone=True)
+TIME = sa.DateTime(timezone=True)
 CODE = String(16)
 
 
 def upgrade() -> None:
     """Create all tables, and the triggers that make the audit append-only."""
-    _requests()
-    _votes()
-    _locks()
-    _people()
-    _ledger()
-    _audit()
+    _create_requests()
+    _create_votes()
+    _create_other_tables()
+    _create_audit()
     if op.get_bind().dialect.name == "sqlite":
-        _sqlite_triggers()
+        _create_sqlite_triggers()
     else:
-        _postgresql_triggers()
+        _create_postgresql_triggers()
 
 
 def _text(name: str) -> Column[str]:
     return Column(name, String, nullable=False)
 
 
-def _moment(name: str) -> Column[datetime]:
-    return Column(name, MOMENT, nullable=False)
+def _time(name: str) -> Column[datetime]:
+    return Column(name, TIME, nullable=False)
 
 
 def _number(name: str) -> Column[int]:
@@ -48,54 +46,50 @@ def _json(name: str) -> Column[Any]:
     return Column(name, sa.JSON, nullable=False)
 
 
-def _wish() -> list[Column[Any]]:
-    return [
-        Column("action", CODE, nullable=False),
-        _text("target"),
-        Column("mailbox", String),
-        _json("destinations"),
-        Column("expires_on", sa.Date),
-        _text("reason"),
-    ]
+def _reason(name: str) -> tuple[Column[Any], Column[Any]]:
+    return Column(f"{name}_code", String), Column(f"{name}_params", sa.JSON)
 
 
-def _requests() -> None:
+def _request(**options: Any) -> Column[str]:
+    return Column("request", CODE, sa.ForeignKey("request.id"), nullable=False, **options)
+
+
+def _create_requests() -> None:
     op.create_table(
         "request",
         Column("id", CODE, primary_key=True),
-        *_wish(),
-        _text("requester"),
-        _text("team"),
-        Column("state", CODE, nullable=False),
-        _moment("created_at"),
-        _text("origin"),
-        Column("requester_mailbox", String),
+        *(Column("action", CODE, nullable=False), _text("target"), Column("mailbox", String)),
+        *(_json("destinations"), Column("last_day", sa.Date), _text("justification")),
+        *(_text("requester"), _text("team"), Column("state", CODE, nullable=False)),
+        *(_time("created_at"), _text("origin"), Column("requester_mailbox", String)),
         *(_text("rule"), _json("quorum"), _json("warnings")),
         *(_text("digest"), _text("policy_digest")),
-        *(Column("expires_at", MOMENT), Column("remind_at", MOMENT)),
-        *(Column("card_channel", String), Column("card_ts", String)),
-        *(_text("shown"), _text("told")),
-        *(_number("attempts"), _json("progress"), _text("trouble"), _text("result")),
-        *(Column("ended_at", MOMENT), Column("due_at", MOMENT)),
-        *(Column("lease_owner", String), Column("lease_until", MOMENT)),
-        *(_number("leases"), _number("version")),
+        *(Column("decide_by", TIME), Column("execute_by", TIME)),
+        *(Column("remind_at", TIME), Column("removal_at", TIME)),
+        *(Column("card_channel", String), Column("card_ts", String), _text("card_state")),
+        *(_number("attempts"), _number("failures"), _json("notes")),
+        *(*_reason("blocked"), *_reason("result")),
+        *(Column("closed_at", TIME), Column("due_at", TIME)),
+        *(Column("lease_holder", String), Column("lease_until", TIME), _number("lease_count")),
+        *(Column("lock", String), _number("due_marks")),
     )
     op.create_index("request_due", "request", ["due_at"])
     op.create_index("request_requester", "request", ["requester", "created_at"])
     op.create_index("request_state", "request", ["state"])
+    op.create_index("request_lock", "request", ["lock"], unique=True)
 
 
-def _votes() -> None:
+def _create_votes() -> None:
     op.create_table(
         "vote",
-        Column("request", CODE, sa.ForeignKey("request.id"), primary_key=True),
+        _request(primary_key=True),
         Column("voter", String, primary_key=True),
         _text("team"),
         Column("approves", sa.Boolean, nullable=False),
         Column("state", CODE, nullable=False),
-        _moment("at"),
-        *(_text("card_channel"), _text("card_ts")),
-        _text("reason"),
+        _time("at"),
+        *(_text("card_channel"), _text("card_ts"), _text("justification")),
+        *_reason("refusal"),
         Column("mailbox", String),
         _json("groups"),
     )
@@ -110,45 +104,27 @@ def _votes() -> None:
     )
 
 
-def _locks() -> None:
-    op.create_table("inbox", Column("key", String(200), primary_key=True), _moment("at"))
-    op.create_index("ix_inbox_at", "inbox", ["at"])
+def _create_other_tables() -> None:
+    kind = Column("kind", String, primary_key=True)
+    op.create_table("notification", _request(primary_key=True), kind, _time("at"))
+    key = Column("key", String(200), primary_key=True)
+    op.create_table("idempotency_key", key, _time("at"))
+    op.create_index("ix_idempotency_key_at", "idempotency_key", ["at"])
+    user = Column("user", String, primary_key=True)
+    changed_at = Column("changed_at", TIME)
+    op.create_table("profile_email", user, _text("email"), _time("since"), changed_at)
+    address = Column("address", String, primary_key=True)
+    op.create_table("tombstone", address, _text("owner"), _time("at"), _time("until"))
     op.create_table(
-        "mailbox_lock",
-        Column("mailbox", String, primary_key=True),
-        _text("owner"),
-        _moment("until"),
-    )
-
-
-def _people() -> None:
-    op.create_table(
-        "identity",
-        Column("user", String, primary_key=True),
-        _text("email"),
-        _moment("since"),
-        Column("changed_at", MOMENT),
-    )
-    op.create_table(
-        "tombstone",
+        "holding",
         Column("address", String, primary_key=True),
-        _text("owner"),
-        _moment("at"),
-        _moment("until"),
+        Column("destination", String, primary_key=True),
+        *(Column("action", CODE, nullable=False), _request(), Column("ends_at", TIME)),
     )
+    op.create_index("ix_holding_request", "holding", ["request"])
 
 
-def _ledger() -> None:
-    op.create_table(
-        "ledger",
-        Column("seq", sa.Integer, primary_key=True),
-        Column("request", CODE, sa.ForeignKey("request.id"), nullable=False, unique=True),
-        _moment("at"),
-        *_wish(),
-    )
-
-
-def _audit() -> None:
+def _create_audit() -> None:
     op.create_table(
         "audit",
         Column("seq", sa.Integer, primary_key=True, autoincrement=False),
@@ -168,19 +144,22 @@ def _only_id() -> Column[int]:
     return Column("id", sa.Integer, one, primary_key=True, autoincrement=False)
 
 
-def _sqlite_triggers() -> None:
+def _create_sqlite_triggers() -> None:
     refuse = "BEGIN SELECT RAISE(ABORT, 'the audit is only ever added to'); END"
     for table, event, when in (
         ("audit", "UPDATE", ""),
         ("audit", "DELETE", ""),
         ("audit_head", "DELETE", ""),
         ("audit_head", "UPDATE", "WHEN NEW.seq <> OLD.seq + 1"),
+        # INSERT OR REPLACE fires no DELETE trigger.
+        ("audit", "INSERT", "WHEN EXISTS (SELECT 1 FROM audit WHERE seq = NEW.seq)"),
+        ("audit_head", "INSERT", "WHEN EXISTS (SELECT 1 FROM audit_head WHERE id = NEW.id)"),
     ):
-        name = f"{table}_no_{event.lower()}"
+        name = f"{table}_no_{event.lower().replace('insert', 'replace')}"
         op.execute(f"CREATE TRIGGER {name} BEFORE {event} ON {table} {when} {refuse}")
 
 
-def _postgresql_triggers() -> None:
+def _create_postgresql_triggers() -> None:
     op.execute(
         "CREATE FUNCTION audit_refuse() RETURNS trigger LANGUAGE plpgsql AS"
         " $$ BEGIN RAISE EXCEPTION 'the audit is only ever added to'; END $$"
