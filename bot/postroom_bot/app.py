@@ -27,6 +27,7 @@ from postroom_bot.backends.awx_client import AwxClient
 from postroom_bot.backends.awx_executor import AwxExecutor
 from postroom_bot.backends.executor import Executor
 from postroom_bot.backends.mail_api import MailApi, create_mail_api
+from postroom_bot.backends.password_notices import create_password_notices
 from postroom_bot.backends.slack_api import SlackApi, fetch_workspace
 from postroom_bot.config import Settings
 from postroom_bot.domain import Action
@@ -82,6 +83,7 @@ def run(settings: Settings, ready_file: Path | None = None) -> None:
                 "slack": lambda: _slack_health(deps.slack_api, transport),
                 # Requests wait during an outage of the mail API, so the bot stays ready.
                 "mail": lambda: Health(works=True, text=deps.mail.last_answer),
+                "password_notices": lambda: _notices_health(deps),
             }
             admin = WebServer(
                 HealthApp(health_checks, deps.metrics),
@@ -98,7 +100,8 @@ def run(settings: Settings, ready_file: Path | None = None) -> None:
             closing.callback(transport.stop)
             log.info("ready; health and metrics at %s", addresses["admin"])
             checks_ended = Event()
-            given = (deps.slack_api, deps.mail, deps.policy(), checks_ended)
+            services = (deps.slack_api, deps.mail, deps.policy(), deps.password_notices)
+            given = (*services, checks_ended)
             checks = Thread(target=log_problems, args=given, name="online-checks", daemon=True)
             checks.start()
             closing.callback(checks.join, _JOIN_TIMEOUT)
@@ -133,6 +136,7 @@ def _dependencies(settings: Settings, policies: PolicyReloader, closing: ExitSta
         metrics=Metrics(),
         lease=timedelta(seconds=settings.lease),
         zone=ZoneInfo(settings.time_zone),
+        password_notices=create_password_notices(settings),
         audit_lines=_audit_stream(settings.audit_lines, closing),
         stopping=stopping,
     )
@@ -242,6 +246,12 @@ def _slack_health(slack_api: SlackApi, transport: Transport) -> Health:
     if slack_api.locked_out:
         return Health(works=False, text=f"Slack rejects the token: {slack_api.locked_out}")
     return transport.health()
+
+
+def _notices_health(deps: Dependencies) -> Health:
+    # Without notices, people can't create passwords, but everything else works.
+    notices = deps.password_notices
+    return Health(works=True, text=notices.last_result if notices else "no smtp_host")
 
 
 def _stop_worker(worker: Worker) -> None:

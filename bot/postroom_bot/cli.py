@@ -22,6 +22,7 @@ import click
 from postroom_bot import app, config
 from postroom_bot.addresses import address, domain
 from postroom_bot.backends.mail_api import create_mail_api
+from postroom_bot.backends.password_notices import create_password_notices
 from postroom_bot.backends.slack_api import SlackApi, check_socket, fetch_workspace
 from postroom_bot.config import Settings, SettingsError
 from postroom_bot.domain import Action, Change
@@ -46,6 +47,11 @@ EXIT_STATUSES = {
     "show` found no rows about the request, or `cancel` could not cancel the request.",
     2: "The command could not run. Standard error contains a line for each error.",
 }
+_NO_NOTICES = (
+    "smtp_host is not set, so the bot sends no notices about new passwords by email. Whoever "
+    "controls a Slack account can create a password without the mailbox's owner noticing, unless "
+    "the policy requires an approval.\n"
+)
 #: Errors that prevent a command from running. The message of each error is a sentence.
 _FAILURES = (DatabaseError, StartError, parser.InvalidCommand, ValueError)
 
@@ -148,10 +154,12 @@ def _serve(file: Path | None, ready_file: Path | None) -> None:
 @_POLICY
 def _check_config(file: Path | None, policy: Path | None, *, online: bool) -> int:
     """Validate the settings and the policy."""
-    policy_file, rules, problems = policy, None, list[str]()
+    policy_file, rules, problems, note = policy, None, list[str](), ""
     if policy_file is None:
         try:
-            policy_file = config.load(file).policy_file
+            given = config.load(file)
+            policy_file = given.policy_file
+            note = "" if given.smtp_host else _NO_NOTICES
         except SettingsError as error:
             problems += error.sentences
             policy_file = error.policy_file
@@ -165,7 +173,7 @@ def _check_config(file: Path | None, policy: Path | None, *, online: bool) -> in
     for problem in problems:
         click.echo(_redacted(problem))
     if not problems:
-        click.echo("No errors found.")
+        click.echo(f"{note}No errors found.")
     return 1 if problems else 0
 
 
@@ -177,7 +185,8 @@ def _problems_online(given: Settings, policy: Policy) -> list[str]:
     fetch_workspace(slack_api, given)
     check_socket(slack_api, given)
     with contextlib.ExitStack() as end:
-        found = list(online_checks.problems(slack_api, create_mail_api(given, end), policy))
+        mail, notices = create_mail_api(given, end), create_password_notices(given)
+        found = list(online_checks.problems(slack_api, mail, policy, notices))
     # Checking the channels would require an OAuth scope that the bot does not request.
     channels: dict[str, str | None] = {"channels.approvals": policy.channels.approvals}
     channels |= {f"groups.{name}.channel": group.channel for name, group in policy.groups.items()}

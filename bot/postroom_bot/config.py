@@ -34,6 +34,7 @@ from pydantic_settings import (
     YamlConfigSettingsSource,
 )
 
+from postroom_bot.addresses import address
 from postroom_common.database import DatabaseError, check_url
 
 PREFIX = "POSTROOM_BOT_"
@@ -97,6 +98,7 @@ Url = Annotated[str, _checked(_is_url, "Must be a URL that begins with https:// 
 Host = Annotated[
     str, _checked(_HOST.fullmatch, "Must be only a host name, such as mail.example.com")
 ]
+Sender = Annotated[str, _checked(address, "Must be an email address")]
 Zone = Annotated[str, _checked(ZoneInfo, "Must be a time zone such as Europe/Berlin")]
 DatabaseLocation = Annotated[str, Field(min_length=1), AfterValidator(_checked_location)]
 Port = Annotated[int, Field(ge=0, le=65535)]
@@ -155,10 +157,11 @@ class Settings(BaseSettings):
     api_token: Secret
     """The tenant's token for the mail service."""
     validate_certs: bool = True
-    """Whether to verify the certificates of the mail service and AWX. Use `false` only in tests."""
+    """Whether to verify the certificates of the mail service, AWX and the SMTP server. Use `false`
+    only in tests."""
     ca_path: Path | None = None
-    """A PEM file with the certificate authorities to trust for the mail service and AWX, instead
-    of the system's certificate authorities."""
+    """A PEM file with the certificate authorities to trust for the mail service, AWX and the SMTP
+    server, instead of the system's certificate authorities."""
     timeout: float = Field(default=30.0, gt=0, le=300)
     """The timeout for one mail service operation, including retries, in seconds. At
     most 300."""
@@ -169,6 +172,22 @@ class Settings(BaseSettings):
     """The time zone for the end dates of aliases and forwarders, such as `Europe/Berlin`."""
     mail_host: Host
     """The host name of the IMAP and SMTP server, shown with each new password."""
+
+    smtp_host: Host | None = None
+    """The SMTP server that delivers notices about new passwords to the mailboxes. Without this
+    setting, the bot sends no such notices by email."""
+    smtp_port: int = Field(default=587, ge=1, le=65535)
+    """The port of the SMTP server."""
+    smtp_tls: Literal["starttls", "tls", "none"] = "starttls"
+    """How to encrypt the connection to the SMTP server: with STARTTLS, with TLS from the start
+    (usually on port 465), or not at all (only for a server that requires no login)."""
+    smtp_sender: Sender | None = None
+    """The sender of the notices. Owners who did not expect a new password reply to this address, so
+    a mail administrator must read its mail. Required if `smtp_host` is set."""
+    smtp_user: str | None = None
+    """The user name for the SMTP server, if it requires a login."""
+    smtp_password: Secret | None = None
+    """The password for the SMTP server. Required if `smtp_user` is set."""
 
     awx_url: Url | None = None
     """The URL of AWX, without `/api`."""
@@ -220,6 +239,18 @@ class Settings(BaseSettings):
         on_sqlite = not others.get("database", "postgres").startswith("postgres")
         if name == "replicas" and value > 1 and on_sqlite:
             raise ValueError("Must be 1 on SQLite; more replicas need PostgreSQL")
+        return value
+
+    @field_validator("smtp_sender", "smtp_user", "smtp_password")
+    @classmethod
+    def _completes_the_login(cls, value: Any, info: ValidationInfo) -> Any:
+        name, others = str(info.field_name), info.data
+        if name == "smtp_sender" and value is None and others.get("smtp_host") is not None:
+            raise PydanticCustomError("missing", "Required if smtp_host is set")
+        if name == "smtp_user" and value is not None and others.get("smtp_tls") == "none":
+            raise ValueError("Remove it, or set smtp_tls to starttls or tls")
+        if name == "smtp_password" and (value is None) is not (others.get("smtp_user") is None):
+            raise ValueError("Set both smtp_user and smtp_password, or neither")
         return value
 
     @classmethod

@@ -1,9 +1,10 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Check the mail service and the policy's Slack ids, at startup or with `check-config --online`.
+"""Check services and the policy's Slack ids, at startup or with `check-config --online`.
 
-AWX and the database are not checked. Channels are not checked either, because that would require an
-OAuth scope that the bot does not request.
+The services are the mail service and the SMTP server. AWX and the database are not checked.
+Channels are not checked either, because that would require an OAuth scope that the bot does not
+request.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import threading
 from collections.abc import Iterator
 
 from postroom_bot.backends.mail_api import MailApi
+from postroom_bot.backends.password_notices import PasswordNotices
 from postroom_bot.backends.slack_api import SlackApi
 from postroom_bot.errors import Rejected, SlackRejected, SlackUnavailable, Unavailable
 from postroom_bot.policy.model import Policy
@@ -21,7 +23,9 @@ from postroom_bot.ui.reason_texts import plain_reason_text
 log = logging.getLogger(__name__)
 
 
-def problems(slack_api: SlackApi, mail: MailApi, policy: Policy) -> Iterator[str]:
+def problems(
+    slack_api: SlackApi, mail: MailApi, policy: Policy, notices: PasswordNotices | None
+) -> Iterator[str]:
     """Yield a message for each problem, naming the service or policy key and the remedy."""
     try:
         mail.domains()
@@ -29,6 +33,8 @@ def problems(slack_api: SlackApi, mail: MailApi, policy: Policy) -> Iterator[str
         # The client's own message contains the remedy.
         why = error.__cause__ or plain_reason_text(error.reason)
         yield f"The mail service can't be used: {why}"
+    if notices is not None and (problem := notices.check()):
+        yield problem
     users = [("identity.pinned", user) for user in policy.identity.pinned]
     users += [(f"groups.{name}.users", one) for name, g in policy.groups.items() for one in g.users]
     usergroups = [(name, one) for name, g in policy.groups.items() for one in g.usergroups]
@@ -63,10 +69,14 @@ def _unknown_usergroups(slack_api: SlackApi, listed: list[tuple[str, str]]) -> I
 
 
 def log_problems(
-    slack_api: SlackApi, mail: MailApi, policy: Policy, stopping: threading.Event
+    slack_api: SlackApi,
+    mail: MailApi,
+    policy: Policy,
+    notices: PasswordNotices | None,
+    stopping: threading.Event,
 ) -> None:
     """Log each problem, until the event is set."""
-    for problem in problems(slack_api, mail, policy):
+    for problem in problems(slack_api, mail, policy, notices):
         if stopping.is_set():
             return
         log.warning("%s", problem)

@@ -41,7 +41,8 @@ EVENTS = {
     "request.approved": "The request can be executed, because the policy allows it without "
     "approval, it has all approvals, its execution will be retried, or it removes an alias or a "
     "forwarder after the last day.",
-    "request.executing": "The execution started. The row includes the number of the attempt.",
+    "request.executing": "The execution started. The row includes the number of the attempt or, "
+    "for a password, whether a notice was sent to the mailbox by email.",
     "request.resumed": "The execution was resumed after a crash.",
     "request.done": "The request was executed.",
     "request.failed": "The execution failed.",

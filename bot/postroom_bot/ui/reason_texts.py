@@ -188,6 +188,8 @@ TEXTS: Mapping[str, str] = MappingProxyType(
         "request a new one.",
         "password.unknown_outcome": "The mail service did not confirm the new password. Create "
         "another one.",
+        "password.no_notice": "The notice about the new password could not be sent to the mailbox, "
+        "so the password was not changed. Try again later, or ask an administrator.",
         "password.shown": "A new password was created and shown once.",
         "password.not_shown": "Slack did not show the new password, and the previous one no longer "
         "works.",

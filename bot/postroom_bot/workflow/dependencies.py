@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 from postroom_bot.backends.executor import Executor
 from postroom_bot.backends.mail_api import MailApi
+from postroom_bot.backends.password_notices import PasswordNotices
 from postroom_bot.backends.slack_api import SlackApi
 from postroom_bot.domain import Workspace
 from postroom_bot.errors import UserError
@@ -38,6 +39,8 @@ class Dependencies:
     :param zone: the time zone in which the last day of an alias or a forwarder ends
     :param audit_lines: a function that writes one JSON line of the audit; None if the audit is not
         streamed
+    :param password_notices: the sender of notices about new passwords; None if no SMTP server is
+        set
     :param wake: an event that wakes the worker when a request is due
     :param stopping: an event that is set when this process stops, for example to stop watching jobs
     :param mail_slots: a semaphore that limits how many handlers wait for the mail service
@@ -56,6 +59,7 @@ class Dependencies:
     lease: timedelta
     zone: tzinfo = UTC
     audit_lines: Callable[[str], None] | None = None
+    password_notices: PasswordNotices | None = None
     wake: threading.Event = field(default_factory=threading.Event)
     stopping: threading.Event = field(default_factory=threading.Event)
     mail_slots: threading.Semaphore = field(

@@ -4,8 +4,9 @@
 
 People can create a password for their own mailbox immediately if the policy allows it. For another
 mailbox, a request must be approved first, and then only the mailbox's owner can create the
-password. A password exists only in memory, and only until it is shown. It is never written to the
-database, a log or an error message.
+password. Before a password is set, a notice is sent to the mailbox by email, if the settings name
+an SMTP server. A password exists only in memory, and only until it is shown. It is never written to
+the database, a log or an error message.
 """
 
 from __future__ import annotations
@@ -136,7 +137,7 @@ def create_and_show(
                     if why := recheck(leased, leased.approvals()):
                         leased.transition(State.REFUSED, result=why)
                         raise UserError(why)
-                password = _set_password(leased)
+                password = _set_password(leased, person.user)
             _show(leased, password, show)
         finally:
             leased.release(leased.now)
@@ -220,14 +221,18 @@ def _begin_approved(deps: Dependencies, key: str, person: Person, request_id: st
     raise UserError("mailbox.busy")
 
 
-def _set_password(leased: LeasedRequest) -> SecretStr:
+def _set_password(leased: LeasedRequest, user: str) -> SecretStr:
     if not leased.lock():
         _reopen_or_fail(leased, Reason("mailbox.busy"))
         raise UserError("mailbox.busy")
+    notified = _send_notice(leased, user)
+    # If the notice took so long that the lease was lost, stop before anything is changed.
+    leased.renew()
     # Mark the request due, so that the worker handles it if this process crashes.
     leased.transition(
         State.EXECUTING,
         also_write=lambda c: requests.mark_due(c, leased.request.id, at=leased.now),
+        data={"notice_sent": notified},
         attempts=leased.request.attempts + 1,
     )
     password = new_password()
@@ -240,6 +245,19 @@ def _set_password(leased: LeasedRequest) -> SecretStr:
         _reopen_or_fail(leased, Reason("password.unknown_outcome"))
         raise UserError("password.unknown_outcome") from None
     return SecretStr(password)
+
+
+def _send_notice(leased: LeasedRequest, user: str) -> bool:
+    """Send a notice to the mailbox by email. Return whether the settings name an SMTP server."""
+    notices = leased.deps.password_notices
+    if notices is None:
+        return False
+    try:
+        notices.send(leased.request, user, leased.now)
+    except Unavailable as error:
+        _reopen_or_fail(leased, error.reason)
+        raise UserError(error.reason) from None
+    return True
 
 
 def _show(leased: LeasedRequest, password: SecretStr, show: Show) -> None:

@@ -52,6 +52,7 @@ def test_a_ready_bot_reports_its_parts(flow: Deployment) -> None:
     company.window(company.alice, "menu")
     company.slack.wait_for(lambda: bot.readiness()[1]["mail"] == "ok")
     parts = {"database": "ok", "policy": "ok", "slack": "ok", "mail": "ok"}
+    parts |= {"password_notices": "no smtp_host"}
     assert bot.readiness() == (200, {"ready": True, **parts})
     assert 'postroom_bot_acks_seconds_count{kind="command"}' in bot.metrics()
 

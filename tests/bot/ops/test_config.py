@@ -121,6 +121,11 @@ def test_mistakes_with_secret_files_are_named(
         ({"executor": "awx"}, "awx_url (POSTROOM_BOT_AWX_URL): "),
         ({"lease": "30"}, "lease (POSTROOM_BOT_LEASE): "),
         ({"config": "nowhere.yml"}, "nowhere.yml"),
+        ({"smtp_host": "mail.example.com"}, "smtp_sender (POSTROOM_BOT_SMTP_SENDER): "),
+        ({"smtp_sender": "nobody"}, "smtp_sender (POSTROOM_BOT_SMTP_SENDER): "),
+        ({"smtp_user": "bot"}, "smtp_password (POSTROOM_BOT_SMTP_PASSWORD): "),
+        ({"smtp_password": "secret"}, "smtp_password (POSTROOM_BOT_SMTP_PASSWORD): "),
+        ({"smtp_user": "bot", "smtp_tls": "none"}, "smtp_user (POSTROOM_BOT_SMTP_USER): "),
     ],
 )
 def test_a_mistake_has_a_sentence(

@@ -4,16 +4,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
 from pydantic import SecretStr
 
-from ansible_collections.postroom.email.tests.bot.workflow.harness import ALICE, NEW, Harness
+from ansible_collections.postroom.email.tests.bot.workflow.harness import (
+    ALICE,
+    BOB,
+    NEW,
+    Harness,
+    api_with_mailboxes,
+    open_harness,
+)
+from ansible_collections.postroom.email.tests.fakes.slack.workspace import Workspace
+from ansible_collections.postroom.email.tests.mail.client import (
+    HOST,
+    SECRET,
+    MailServer,
+    mail_server,
+)
+from ansible_collections.postroom.email.tests.support.clock import Clock
+from ansible_collections.postroom.email.tests.support.mail import CERTIFICATE
 from ansible_collections.postroom.email.tests.support.passwords import opens
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from postroom_bot.backends.mail_api import MailApi
+from postroom_bot.backends.password_notices import create_password_notices
+from postroom_bot.config import Settings
 from postroom_bot.domain import Action, Change, Reason, Request, State
 from postroom_bot.errors import SlackRejected, SlackUnavailable, Unavailable, UserError
 from postroom_bot.workflow.leased_request import lease_request
@@ -25,6 +46,7 @@ from postroom_bot.workflow.passwords import (
     create_and_show,
     new_password,
 )
+from postroom_common.database import Database
 
 ERIN = "erin@example.com"
 
@@ -242,4 +264,65 @@ def test_a_silent_mail_service_costs_one_press(
                 _create_and_show(harness, "erin", ERIN, approved)
     assert harness.requests_of("erin")[0].state is State.FAILED
     assert harness.now(request).state is State.APPROVED
+    assert _create_and_show(harness, "erin", ERIN, request)
+
+
+@pytest.fixture
+def notifying(
+    slack: Workspace, database: Database, clock: Clock, tmp_path: Path
+) -> Iterator[tuple[Harness, MailServer]]:
+    """Provide the workflow with a mail service that also delivers the notices of the bot."""
+    with (
+        mail_server(tmp_path / "service", populate=False) as server,
+        api_with_mailboxes(server.service) as api,
+    ):
+        api.patch(BOB, secrets=[SECRET])
+        api.patch(ALICE, secrets=[SECRET])
+        mail = MailApi(server.service.url, SecretStr(server.service.token), verify_delay=0.02)
+        harness = open_harness(slack, api, mail, database, clock, tmp_path)
+        settings = Settings(
+            slack_bot_token="xoxb-1",
+            slack_app_token="xapp-1",
+            policy_file=tmp_path,
+            api_url=server.service.url,
+            api_token=server.service.token,
+            mail_host=HOST,
+            smtp_host=HOST,
+            smtp_port=server.service.ready["submission"],
+            ca_path=server.folder / CERTIFICATE,
+            smtp_sender=BOB,
+            smtp_user=BOB,
+            smtp_password=SECRET,
+        )
+        harness.deps = harness.with_(password_notices=create_password_notices(settings))
+        yield harness, server
+        mail.close()
+
+
+def test_the_mailbox_gets_a_notice_of_its_new_password(
+    notifying: tuple[Harness, MailServer],
+) -> None:
+    """The mailbox has a notice by email when its password is shown, and the audit says so."""
+    harness, server = notifying
+    made = _create_and_show(harness, "alice")
+    (notice,) = server.inbox(ALICE, made)
+    assert notice["Subject"] == f"New password for {ALICE}"
+    assert harness.people["alice"].id in notice.get_content()
+    assert made not in notice.as_string()
+    (request,) = harness.requests_of("alice")
+    assert harness.details(request)["request.executing"] == {"notice_sent": True}
+
+
+def test_without_a_notice_the_password_stays(notifying: tuple[Harness, MailServer]) -> None:
+    """If the notice can't be sent, the password is not changed, and an approval remains valid."""
+    harness, server = notifying
+    request = _approved(harness)
+    harness.api.patch(BOB, secrets=["another"])
+    for who, mailbox, approved in (("alice", ALICE, None), ("erin", ERIN, request)):
+        with pytest.raises(UserError, match=r"password\.no_notice"):
+            _create_and_show(harness, who, mailbox, approved)
+    assert opens(server.service, ALICE, SECRET)
+    assert harness.requests_of("alice")[0].result == Reason("password.no_notice")
+    assert harness.now(request).state is State.APPROVED
+    harness.api.patch(BOB, secrets=[SECRET])
     assert _create_and_show(harness, "erin", ERIN, request)
