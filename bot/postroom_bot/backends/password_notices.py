@@ -97,6 +97,7 @@ class PasswordNotices:
         # Without an explicit name, smtplib looks up the name of this host, which may take long.
         where = (str(given.smtp_host), given.smtp_port, self._domain)
         try:
+            server: smtplib.SMTP
             if given.smtp_tls == "tls":
                 server = smtplib.SMTP_SSL(*where, timeout=TIMEOUT_SECONDS, context=self._tls)
             else:

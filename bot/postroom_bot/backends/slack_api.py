@@ -67,13 +67,14 @@ class SlackApi:
         #: The error code if Slack rejected the bot's token in the last call, else "".
         self.locked_out = ""
 
-    def post(self, channel: str, message: Message) -> MessageRef:
-        """Post a message to a channel."""
+    def post(self, channel: str, message: Message, *, thread: str | None = None) -> MessageRef:
+        """Post a message to a channel, or to the thread of the message with this timestamp."""
         answer = self._call(
             self.client.chat_postMessage,
             channel=channel,
             text=message.text,
             blocks=message.blocks or None,
+            thread_ts=thread,
             unfurl_links=False,
             unfurl_media=False,
         )

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from fnmatch import fnmatchcase
 from itertools import combinations
 
@@ -45,9 +46,11 @@ class Facts:
     :param tombstone_owner: the mailbox that last had the removed target, or the target itself if it
         was a forwarder; None if there is no tombstone
     :param mailbox_owner_user: the Slack user who owns the mailbox, if known
+    :param today: the current day in the bot's time zone
     """
 
     own_domains: frozenset[str]
+    today: date
     open_requests: int = 0
     requests_today: int = 0
     alias_count: int | None = None
@@ -109,6 +112,8 @@ def decide(policy: Policy, person: Person, change: Change, facts: Facts) -> Deci
         if reasons := list(_unmet_conditions(rule, given)):
             steps.append(EvaluationStep(rule.name, f"Does not match: {'; '.join(reasons)}."))
             continue
+        if denial := _why_not_so_long(rule, given):
+            return denied(rule.name, denial)
         steps.append(EvaluationStep(rule.name, "Matches."))
         return replace(_decision_of_rule(policy, rule, given), steps=tuple(steps))
     if given.reserved:
@@ -253,6 +258,21 @@ def _unmet_conditions(rule: Rule, given: PolicyInput) -> Iterator[str]:
     reserved = False if rule.reserved is None and rule.deny is None else rule.reserved
     if reserved is not None and reserved is not given.reserved:
         yield f"the rule is for names that are {'' if reserved else 'not '}reserved"
+
+
+def last_day_limit(rule: Rule, today: date) -> date | None:
+    """Return the latest end date that the rule allows, or None for any."""
+    return today + timedelta(days=rule.max_days) if rule.max_days is not None else None
+
+
+def _why_not_so_long(rule: Rule, given: PolicyInput) -> Reason | None:
+    """Return why a matching rule denies a change because of its end date, or None."""
+    if not given.change.action.adds or not rule.requires_end_date:
+        return None
+    latest, last_day = last_day_limit(rule, given.facts.today), given.change.last_day
+    if latest is not None and (last_day is None or last_day > latest):
+        return Reason("end.too_late", {"latest": latest.isoformat()})
+    return Reason("end.required") if last_day is None else None
 
 
 def _decision_of_rule(policy: Policy, rule: Rule, given: PolicyInput) -> Decision:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -80,6 +81,7 @@ def facts_of(policy: Policy, person: Person, change: Change, domains: Iterable[s
     trusted = identity.slack_email.domains if identity.slack_email else ()
     owners = {mailbox: user for user, mailbox in identity.pinned.items()}
     return Facts(
+        today=datetime.now(UTC).date(),
         own_domains=frozenset(domains) or frozenset({*known, *trusted} - {""}),
         mailbox_owner_user=owners.get(affected_mailbox(person, change) or ""),
     )

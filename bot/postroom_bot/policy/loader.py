@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
@@ -17,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 
 from postroom_bot.domain import Action, Quorum
 from postroom_bot.policy.engine import FLOOR, raised_quorum
-from postroom_bot.policy.model import EVERYONE, Policy, Rule, unknown_group
+from postroom_bot.policy.model import EVERYONE, Policy, RequestTiming, Rule, unknown_group
 from postroom_client.yaml_reader import Malformed, line_finder, parse_yaml, read_text
 
 _NO_VALUE = (
@@ -222,14 +223,25 @@ def cross_key_problems(policy: Policy) -> FoundProblems:
     too_few = _too_few(policy, approvers, automatic) if automatic else ""
     if text := unknown_group(policy, policy.approvers) or too_few:
         yield ("approvers",), text
-    if policy.requests.remind_after >= policy.requests.expire_after:
-        text = "Requests would expire before the reminder. Set a time shorter than expire_after."
-        yield ("requests", "remind_after"), text
+    yield from ((("requests", key), text) for key, text in _of_times(policy.requests))
     names = [rule.name for rule in policy.rules]
     for number, rule in enumerate(policy.rules):
         if rule.name in names[:number]:
             yield ("rules", number, "name"), "Another rule has the same name. Choose another name."
         yield from ((("rules", number, *key), text) for key, text in _of_rule(policy, rule))
+
+
+def _of_times(times: RequestTiming) -> Iterator[tuple[str, str]]:
+    if times.remind_after >= times.expire_after:
+        yield (
+            "remind_after",
+            "Requests would expire before the reminder. Set a time shorter than expire_after.",
+        )
+    if times.retention < timedelta(days=1):
+        yield (
+            "retention",
+            "The limit on requests per day counts the requests of 24 hours. Set at least 24h.",
+        )
 
 
 def _too_few(policy: Policy, quorum: Quorum, rules: Sequence[Rule]) -> str:
@@ -262,6 +274,22 @@ def _of_rule(policy: Policy, rule: Rule) -> FoundProblems:
     for place, group in enumerate(rule.groups):
         if text := unknown_group(policy, group):
             yield ("groups", place), text
+    yield from _of_approvals(policy, rule)
+    if rule.own is not None and not all(action.has_mailbox for action in rule.actions):
+        text = "Only mailboxes have owners. Limit actions to: alias.add, alias.remove, password."
+        yield ("own",), text
+    if rule.destinations != "any" and set(rule.actions) != {Action.FORWARD_ADD}:
+        text = "This condition is only for new forwarders. Set actions: [forward.add]."
+        yield ("destinations",), text
+    adds = any(action.adds for action in rule.actions)
+    if rule.requires_end_date and (rule.deny is not None or not adds):
+        text = "Only alias.add and forward.add have end dates, in rules that allow them."
+        yield ("end_date" if rule.max_days is None else "max_days",), f"{text} Remove this key."
+    if rule.automatic and (why := _certain_floor(rule)):
+        yield ("automatic",), f"Two approvals are always required for {why}"
+
+
+def _of_approvals(policy: Policy, rule: Rule) -> FoundProblems:
     for group in rule.approvals or {}:
         if text := unknown_group(policy, group):
             yield ("approvals", group), text
@@ -270,14 +298,6 @@ def _of_rule(policy: Policy, rule: Rule) -> FoundProblems:
     for quorum in raised_quorum(policy, rule.quorum) if may_be_raised else rule.quorum:
         if text := _too_few(policy, quorum, [rule]):
             yield ("approvals", quorum.group), text
-    if rule.own is not None and not all(action.has_mailbox for action in rule.actions):
-        text = "Only mailboxes have owners. Limit actions to: alias.add, alias.remove, password."
-        yield ("own",), text
-    if rule.destinations != "any" and set(rule.actions) != {Action.FORWARD_ADD}:
-        text = "This condition is only for new forwarders. Set actions: [forward.add]."
-        yield ("destinations",), text
-    if rule.automatic and (why := _certain_floor(rule)):
-        yield ("automatic",), f"Two approvals are always required for {why}"
 
 
 def _certain_floor(rule: Rule) -> str:

@@ -96,6 +96,7 @@ Sentence = Annotated[
     Field(title="Text", examples=["Ask your project lead."]),
 ]
 Number = Annotated[int, Field(ge=1, le=10000, title="Number", examples=[5])]
+Days = Annotated[int, Field(ge=1, le=3650, title="Number", examples=[90])]
 Approvals = Annotated[int, Field(ge=1, le=10, title="Number", examples=[1])]
 Version = Annotated[Literal[1], _only(wanted=1), Field(title="Number", examples=[1])]
 Yes = Annotated[Literal[True], _only(wanted=True, remedy=", or omitted")]
@@ -197,19 +198,23 @@ class Limits(_Part):
 
 
 class RequestTiming(_Part):
-    """Deadlines and reminders for requests, and how long removed addresses stay reserved."""
+    """Deadlines, reminders, and how long removed addresses stay reserved and requests are kept."""
 
     model_config = ConfigDict(title="Requests")
 
     expire_after: Duration = _lasting("24h")
     """How long approvers have to decide before a request expires."""
     remind_after: Duration = _lasting("4h")
-    """How long a request waits before the approvers get a reminder. The default is half of
-    `expire_after`, but at most 4h."""
+    """How long a request waits before the approvers get the first reminder. Each further reminder
+    comes after twice the time, until the request expires. The default is half of `expire_after`,
+    but at most 4h."""
     end_notice: Duration = _lasting("3d")
     """How far in advance the requester is notified that an alias or a forwarder ends."""
     tombstone: Duration = _lasting("90d")
     """How long a removed address stays reserved for its previous owner."""
+    retention: Duration = _lasting("365d")
+    """How long the bot keeps requests that have ended, with their votes. It keeps requests whose
+    aliases or destinations still exist, and the audit, which also names them."""
 
     @model_validator(mode="after")
     def _remind_before_the_end(self) -> Self:
@@ -252,6 +257,12 @@ class Rule(_Part):
     """Whether the address is a reserved name. With `true`, the rule applies only to reserved names,
     with `false` only to other names. By default, a denying rule applies to all names, and any other
     rule only to names that are not reserved."""
+    end_date: Literal["required", "optional"] = Field(default="optional", examples=["required"])
+    """Whether new aliases and forwarders need an end date. The rule denies requests without one if
+    this is `required`."""
+    max_days: Days | None = Field(default=None, examples=[90])
+    """The longest duration of a new alias or forwarder in days, counted from the request. The rule
+    denies requests with a later end date, or without one."""
     deny: Sentence | None = Field(
         default=None, examples=["Contractors don't get aliases. Ask your project lead."]
     )
@@ -270,6 +281,11 @@ class Rule(_Part):
         if sum(getattr(self, effect) is not None for effect in EFFECTS) != 1:
             raise ValueError("A rule must have exactly one of deny, approvals and automatic.")
         return self
+
+    @property
+    def requires_end_date(self) -> bool:
+        """Whether new aliases and forwarders need an end date."""
+        return self.end_date == "required" or self.max_days is not None
 
     @property
     def quorum(self) -> tuple[Quorum, ...]:

@@ -139,6 +139,10 @@ def _register_votes(app: App, deps: Dependencies) -> None:
     @app.block_action(messages.REQUEST_APPROVE)
     def approve(ack: Responder, body: Body, respond: Responder) -> None:
         interaction, refusal = interaction_of(body), None
+        if (body.get("view") or {}).get("type") == "home":
+            ack()
+            _approve_from_home(deps, interaction)
+            return
         if not request_service.may_vote(deps, interaction):
             # The cached groups may be outdated, so ask Slack again.
             ack()
@@ -170,6 +174,17 @@ def _register_votes(app: App, deps: Dependencies) -> None:
             deps, interaction, approves=False, justification=justification
         )
         ack(response_action="update", view=views.text_modal(reason_text(answer)))
+        # The press may have come from the Home tab, which still shows the buttons.
+        _publish_home(deps, interaction.user)
+
+
+def _approve_from_home(deps: Dependencies, interaction: Interaction) -> None:
+    """Cast an approval from the Home tab, which has no messages, and answer in a modal."""
+    opened = _open_modal(deps, interaction, views.loading_modal(views.TITLE))
+    answer = request_service.turn_away(deps, interaction, approves=True)
+    answer = answer or request_service.vote(deps, interaction, approves=True)
+    deps.slack_api.update_view(opened, views.text_modal(reason_text(answer)))
+    _publish_home(deps, interaction.user)
 
 
 def _register_buttons(app: App, deps: Dependencies) -> None:
@@ -219,7 +234,8 @@ def _publish_home(deps: Dependencies, user: str) -> None:
     found = deps.database.read(lambda c: requests.open_by(c, user))
     to_approve: tuple[list[Request], int] = ([], 0)
     if not person.obstacle:
-        to_approve = deps.database.read(lambda c: requests.pending_for(c, person))
+        limit = views.MAX_REQUESTS
+        to_approve = deps.database.read(lambda c: requests.pending_for(c, person, limit))
     aliases = None
     if not person.obstacle and person.mailbox:
         with suppress(*EXPECTED):

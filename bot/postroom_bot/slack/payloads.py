@@ -12,6 +12,7 @@ from slack_bolt import Respond
 
 from postroom_bot.domain import Interaction, MessageRef, ViewRef
 from postroom_bot.ui.markup import Message
+from postroom_bot.ui.views import read_home_card
 
 #: How long Slack may take to display an acknowledgement or replace a view with it. A reply that
 #: arrives earlier would appear above the acknowledgement, or be replaced by it.
@@ -38,17 +39,21 @@ def interaction_of(body: Body) -> Interaction:
         key = f"action:{trigger}"
     pressed, container = (body.get("actions") or [{}])[0], body.get("container") or {}
     app = str(body.get("api_app_id") or "")
-    posted_by = str((body.get("message") or {}).get("app_id") or app)
+    posted_by = str((body.get("message") or view).get("app_id") or app)
+    request_id = str(pressed.get("value") or "")
+    card = MessageRef(
+        str(container.get("channel_id") or ""), str(container.get("message_ts") or "")
+    )
+    if view.get("type") == "home":
+        card = read_home_card(str(view.get("private_metadata") or ""), request_id)
     return Interaction(
         str(user["id"]),
         str(team),
         key,
         trigger,
-        request_id=str(pressed.get("value") or ""),
+        request_id=request_id,
         modal=modal,
-        card=MessageRef(
-            str(container.get("channel_id") or ""), str(container.get("message_ts") or "")
-        ),
+        card=card,
         app=app if app == posted_by else "",
     )
 

@@ -29,6 +29,7 @@ from sqlalchemy import (
     and_,
     case,
     cast,
+    delete,
     exists,
     func,
     not_,
@@ -50,9 +51,10 @@ from postroom_bot.domain import (
     Person,
     Request,
     State,
+    VoteState,
 )
 from postroom_bot.errors import LeaseLost
-from postroom_bot.store.tables import from_row, insert_new, to_columns
+from postroom_bot.store.tables import from_row, holding, insert_new, notification, to_columns, vote
 from postroom_bot.store.tables import request as table
 
 TRIES_PER_LENGTH = 8
@@ -208,8 +210,13 @@ def recent_by(connection: Connection, requester: str, limit: int = 10) -> list[R
 def pending_for(
     connection: Connection, person: Person, limit: int = 10
 ) -> tuple[list[Request], int]:
-    """Return the oldest pending requests of others on which a person may vote, and their number."""
-    waiting = [table.c.state == State.PENDING, table.c.requester != person.user]
+    """Return the oldest pending requests on which a person may still vote, and their number."""
+    mine = and_(vote.c.voter == person.user, vote.c.state != VoteState.REFUSED)
+    waiting = [
+        table.c.state == State.PENDING,
+        table.c.requester != person.user,
+        table.c.id.not_in(select(vote.c.request).where(mine)),
+    ]
     if person.mailbox is not None:
         waiting.append(table.c.requester_mailbox.is_distinct_from(person.mailbox))
     # Few different quorums exist, so count the requests with each of them.
@@ -223,6 +230,22 @@ def pending_for(
     votable = select(table).where(*waiting, quorum.in_(found))
     first = votable.order_by(table.c.created_at, table.c.id).limit(limit)
     return _all(connection, first) if found else [], sum(found.values())
+
+
+def purge(connection: Connection, before: datetime, limit: int = 1000) -> int:
+    """Delete requests that ended before a time and hold nothing, and return how many were deleted.
+
+    :param limit: the maximum number to delete, so that the transaction stays short
+    """
+    ended = select(table.c.id).where(
+        table.c.closed_at < before,
+        table.c.due_at.is_(None),
+        table.c.id.not_in(select(holding.c.request)),
+    )
+    ids = connection.scalars(ended.order_by(table.c.closed_at).limit(limit)).all()
+    for part in (vote, notification):
+        connection.execute(delete(part).where(part.c.request.in_(ids)))
+    return connection.execute(delete(table).where(table.c.id.in_(ids))).rowcount
 
 
 def count_earlier(

@@ -166,6 +166,16 @@ def card(request: Request, votes: Sequence[Vote], *, approvers: Sequence[str] = 
 
     :param approvers: the ids of Slack users and user groups to mention while it is pending
     """
+    lines = [*asks(request), *approved_by(request, votes)]
+    lines.append(f"{title(request)}: {status_text(request, votes)}")
+    if request.state is not State.PENDING:
+        return message(lines)
+    lines.append(mentions(approvers))
+    return message(lines, *vote_buttons(request))
+
+
+def asks(request: Request) -> list[str]:
+    """Return the lines that an approver decides on: who asks for what, and why."""
     who = _requester(request)
     lines = [f"{who} asks to {change_text(request)}."]
     if request.origin == END_OF_CHANGE:
@@ -173,23 +183,23 @@ def card(request: Request, votes: Sequence[Vote], *, approvers: Sequence[str] = 
     lines += all_destinations(request)
     if request.change.justification:
         lines.append(f"Reason: {code(request.change.justification)}.")
-    lines += [f"*Warning:* {reason_text(warning)}" for warning in request.warnings]
-    lines += approved_by(request, votes)
-    lines.append(f"{title(request)}: {status_text(request, votes)}")
-    if request.state is not State.PENDING:
-        return message(lines)
-    lines.append(mentions(approvers))
-    return message(
-        lines,
-        button("Approve", REQUEST_APPROVE, f"Approve request {request.id}", request.id, "primary"),
-        button(
-            "Deny",
-            REQUEST_DENY,
-            f"Deny request {request.id} and give a reason",
-            request.id,
-            "danger",
-        ),
+    return lines + [f"*Warning:* {reason_text(warning)}" for warning in request.warnings]
+
+
+def vote_buttons(request: Request) -> tuple[Block, Block]:
+    """Return the buttons that approve and deny a pending request."""
+    number = request.id
+    about = f"Deny request {number} and give a reason"
+    return (
+        button("Approve", REQUEST_APPROVE, f"Approve request {number}", number, "primary"),
+        button("Deny", REQUEST_DENY, about, number, "danger"),
     )
+
+
+def decision(request: Request, votes: Sequence[Vote] = ()) -> Message:
+    """Return the reply in the card's thread about a decision or its result."""
+    status = f"{title(request)}: {status_text(request, votes)}"
+    return message([*approved_by(request, votes), status])
 
 
 def received(request: Request) -> Message:

@@ -114,6 +114,9 @@ TEXTS: Mapping[str, str] = MappingProxyType(
         "destination.",
         "forward.missing_destination": "{destination} does not exist here. Check the spelling.",
         # Ends of aliases and forwarders.
+        "end.required": "The policy requires an end date for this. Add `until YYYY-MM-DD`.",
+        "end.too_late": "The policy allows this only with an end date until {latest:bare}. Choose "
+        "this day or an earlier one.",
         "end.passed": "That end date has passed. Choose a later one.",
         "end.replaced": "This alias or forwarding was extended or removed in the meantime. "
         "`/email status` lists your requests.",

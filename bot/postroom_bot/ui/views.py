@@ -41,7 +41,6 @@ from postroom_bot.ui.markup import (
     button,
     code,
     header,
-    mention,
     modal,
     one_line,
     section,
@@ -62,7 +61,7 @@ PASSWORD_CONFIRM = "password_confirm"  # noqa: S105 - the name of a view
 DENY_REASON = "deny_reason"
 
 _MAX_ALIASES = 50
-_MAX_REQUESTS = 10
+MAX_REQUESTS = 10
 _MAX_OPTIONS = 100
 _MAX_OPTION = 75
 
@@ -347,26 +346,36 @@ def home_tab(
         if len(aliases) > _MAX_ALIASES:
             lines.append(f"And {len(aliases) - _MAX_ALIASES} more.")
     blocks = [title, *sections(lines), form_buttons(), header("My open requests")]
-    for request in requests[:_MAX_REQUESTS]:
+    for request in requests[:MAX_REQUESTS]:
         blocks.append(section(messages.summary(request)))
         if request.is_cancellable_by_requester:
             buttons = [messages.cancel_button(request)]
             blocks.append({"type": "actions", "elements": buttons})
     blocks += _remainder(len(requests), "You have no open requests.")
     blocks.append(header("Waiting for my approval"))
-    for request in approvals[:_MAX_REQUESTS]:
-        # A request can only be approved on its card.
+    cards: dict[str, MessageRef] = {}
+    for request in approvals[:MAX_REQUESTS]:
         where = f" Its card is in <#{request.card.channel}>." if request.card else ""
-        asks = f"{mention(request.requester)} asks to {messages.change_text(request)}"
-        blocks.append(section(f"{messages.title(request)}: {asks}.{where}"))
+        blocks += sections([f"{messages.title(request)}.{where}", *messages.asks(request)])
+        if request.card:
+            # A vote counts only on the request's current card, so the view keeps the card that it
+            # shows. Only the bot can publish the view, and Slack returns it with the button press.
+            cards[request.id] = request.card
+            blocks.append({"type": "actions", "elements": [*messages.vote_buttons(request)]})
     count = len(approvals) if approvals_count is None else approvals_count
     blocks += _remainder(count, "No requests are waiting for your approval.")
-    return {"type": "home", "blocks": blocks}
+    return {"type": "home", "blocks": blocks, "private_metadata": json.dumps(cards)}
+
+
+def read_home_card(private_metadata: str, request_id: str) -> MessageRef:
+    """Return the card of a request, from the metadata of a Home tab that shows the request."""
+    cards = json.loads(private_metadata or "{}")
+    return MessageRef(*cards.get(request_id, ("", "")))
 
 
 def _remainder(count: int, none: str) -> list[Block]:
     """Return the line after a list: how many requests are omitted, or `none` if it is empty."""
     if not count:
         return [section(none)]
-    more = count - _MAX_REQUESTS
+    more = count - MAX_REQUESTS
     return [section(f"And {more} more.")] if more > 0 else []

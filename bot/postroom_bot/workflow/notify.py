@@ -45,6 +45,8 @@ def notify(leased: LeasedRequest) -> None:
             )
         if state is State.DONE:
             _send_once(leased, f"{state}-audit", lambda: _notify_auditors(leased, votes))
+        if state not in (State.PENDING, State.EXECUTING) and request.card is not None:
+            _reply_on_card(leased, request.card, votes)
     state = leased.request.state
     if state is State.PENDING:
         _remind(leased, votes)
@@ -130,6 +132,13 @@ def _post(leased: LeasedRequest, card: Message, shown: str) -> None:
     leased.update(also_audit=[posted_entry], card=posted, card_state=shown)
 
 
+def _reply_on_card(leased: LeasedRequest, card: MessageRef, votes: list[Vote]) -> None:
+    """Post the decision or its result in the card's thread, because an edit notifies nobody."""
+    decision, post = messages.decision(leased.request, votes), leased.deps.slack_api.post
+    kind = f"{leased.request.state}-thread"
+    _send_once(leased, kind, lambda: post(card.channel, decision, thread=card.ts))
+
+
 def _concerns_requester(request: Request) -> bool:
     """Return whether to notify the requester of the request's state."""
     if request.change.action is Action.PASSWORD:
@@ -175,7 +184,7 @@ def _notify_auditors(leased: LeasedRequest, votes: list[Vote]) -> None:
 
 
 def _remind(leased: LeasedRequest, votes: list[Vote]) -> None:
-    """Remind the approvers once, when the reminder is due."""
+    """Remind the approvers when a reminder is due. Each one comes after twice the time."""
     request, slack_api = leased.request, leased.deps.slack_api
     if request.card is None or request.remind_at is None or request.remind_at > leased.now:
         return
@@ -187,7 +196,9 @@ def _remind(leased: LeasedRequest, votes: list[Vote]) -> None:
         slack_api.post(request.card.channel, message)
     except SlackRejected as rejection:
         leased.report_rejected("reminder", rejection)
-    leased.update(remind_at=None)
+    again = leased.now + (leased.now - request.created_at)
+    ends = request.decide_by is not None and again >= request.decide_by
+    leased.update(remind_at=None if ends else again)
 
 
 def _announce_end(leased: LeasedRequest) -> None:

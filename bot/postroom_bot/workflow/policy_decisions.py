@@ -68,6 +68,7 @@ def current_decision(
         )
     facts = Facts(
         own_domains=deps.mail.domains(),
+        today=deps.clock().astimezone(deps.zone).date(),
         open_requests=open_requests,
         requests_today=requests_today,
         alias_count=alias_count,

@@ -28,13 +28,13 @@ from postroom_bot.domain import (
     Workspace,
 )
 from postroom_bot.errors import LeaseLost, SlackRejected, SlackUnavailable, UserError
-from postroom_bot.policy.engine import why_not_approver
+from postroom_bot.policy.engine import last_day_limit, why_not_approver
 from postroom_bot.store import audit, holdings, idempotency_keys, requests, votes
 from postroom_bot.ui.markup import one_line
 from postroom_bot.workflow.dependencies import Dependencies
 from postroom_common.database import Connection, Database
 
-#: By how much the button in a notice extends an alias or a forwarder.
+#: By how much the button in a notice extends an alias or a forwarder, if the policy allows it.
 EXTENDED_BY = timedelta(days=30)
 #: How many times to try a cancellation while the worker keeps changing the request.
 CANCEL_ATTEMPTS = 10
@@ -273,7 +273,12 @@ def extend(deps: Dependencies, interaction: Interaction) -> Request:
     held = deps.database.read(lambda c: holdings.held_by(c, request.id))
     if last is None or not held:
         raise UserError("end.replaced")
-    later = max(last, deps.clock().astimezone(deps.zone).date()) + EXTENDED_BY
+    today = deps.clock().astimezone(deps.zone).date()
+    later = max(last, today) + EXTENDED_BY
+    for rule in deps.policy().rules:
+        limit = last_day_limit(rule, today)
+        if rule.name == request.rule and limit is not None:
+            later = min(later, max(limit, last))
     destinations = () if change.action.is_alias else held
     extended = replace(change, destinations=destinations, last_day=later)
     return submit(deps, interaction, extended, origin=EXTENSION)

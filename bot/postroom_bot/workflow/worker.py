@@ -88,7 +88,7 @@ class Worker:
         return True
 
     def upkeep(self) -> None:
-        """Count the open requests, delete old keys and tombstones, and stream the audit."""
+        """Count the open requests, delete what has expired, and stream the audit."""
         deps, now = self._deps, self._deps.clock()
         for state, count in deps.database.read(requests.count_open).items():
             deps.metrics.open_requests.labels(state).set(count)
@@ -97,6 +97,7 @@ class Worker:
             def purge(c: Connection) -> None:
                 idempotency_keys.purge(c, now - KEEP_KEYS)
                 tombstones.purge(c, now)
+                requests.purge(c, now - deps.policy().requests.retention)
 
             deps.database.write(purge)
             self._purge_at = now + PURGE_EVERY

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from ansible_collections.postroom.email.tests.mail.client import (
     ALICE,
@@ -53,11 +54,11 @@ def _notices(tmp_path: Path, **given: Any) -> PasswordNotices:
     policy = tmp_path / "policy.yml"
     login = {"smtp_sender": BOB, "smtp_user": BOB, "smtp_password": SECRET}
     settings = Settings(
-        slack_bot_token="xoxb-1",
-        slack_app_token="xapp-1",
+        slack_bot_token=SecretStr("xoxb-1"),
+        slack_app_token=SecretStr("xapp-1"),
         policy_file=policy,
         api_url="https://mail.example.com",
-        api_token="token",
+        api_token=SecretStr("token"),
         mail_host="mail.example.com",
         **{**login, **given},
     )
@@ -105,7 +106,10 @@ def test_a_server_that_can_t_be_used_is_reported(
 ) -> None:
     """An error has a cause for the operator, and neither the cause nor the log has a secret."""
     caplog.set_level(logging.DEBUG)
-    given = {name: value or (free_port() if name == "smtp_port" else None) for name, value in given.items()}
+    given = {
+        name: value or (free_port() if name == "smtp_port" else None)
+        for name, value in given.items()
+    }
     notices = _notices(tmp_path, **{**_reachable(server), **given})
     assert problem in notices.check()
     with pytest.raises(Unavailable, match=r"password\.no_notice"):
@@ -118,16 +122,20 @@ def test_a_server_that_can_t_be_used_is_reported(
 def test_a_rejected_mailbox_is_reported(server: MailServer, tmp_path: Path) -> None:
     """If the server doesn't accept the mailbox, the error says so."""
     notices = _notices(tmp_path, **_reachable(server))
-    missing = Request("R-7K2M", Change(Action.PASSWORD, "nobody@example.com"), "U0ALICE", "T0HOME",
-        State.APPROVED, NOW)
+    missing = Request(
+        "R-7K2M",
+        Change(Action.PASSWORD, "nobody@example.com"),
+        "U0ALICE",
+        "T0HOME",
+        State.APPROVED,
+        NOW,
+    )
     with pytest.raises(Unavailable) as caught:
         notices.send(missing, "U0ALICE", NOW)
     assert "rejected the recipient (550)" in str(caught.value.__cause__)
 
 
-def test_a_silent_server_is_not_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_silent_server_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that accepts a connection and says nothing ends in an error."""
     monkeypatch.setattr(password_notices, "TIMEOUT_SECONDS", 0.2)
     with socket.create_server((HOST, 0)) as silent:

@@ -9,6 +9,7 @@ from functools import partial
 import pytest
 
 from ansible_collections.postroom.email.tests.bot.flows.deployment import (
+    APPROVE,
     DENY,
     HTTP,
     Deployment,
@@ -141,17 +142,22 @@ def test_a_form_becomes_an_alias(flow: Deployment) -> None:
     company.slack.wait_for(lambda: address not in company.aliases())
 
 
+def _cancel_all(flow: Deployment) -> None:
+    """Cancel all pending requests, because the Home tab shows at most ten."""
+    requesters = {person.id: person for person in flow.environment.people}
+    for one in flow.requests():
+        if one.state is State.PENDING:
+            requesters[one.requester].command(f"/email cancel {one.id}")
+    flow.company.slack.wait_for(lambda: all(not one.is_open for one in flow.requests()))
+
+
 def test_the_home_tab_follows(flow: Deployment) -> None:
     """The Home tab lists the user's own open requests and the requests to approve.
 
     A guest sees neither.
     """
     company, address = flow.company, fresh_address()
-    # Cancel all other requests, because the Home tab shows at most ten.
-    requesters = {person.id: person for person in flow.environment.people}
-    for one in flow.requests():
-        if one.state is State.PENDING:
-            requesters[one.requester].command(f"/email cancel {one.id}")
+    _cancel_all(flow)
     card = flow.card(company.alice, f"alias add {address}")
     for person in (company.alice, company.bob):
         person.open_home()
@@ -165,6 +171,35 @@ def test_the_home_tab_follows(flow: Deployment) -> None:
     guest = company.slack.person("gina", is_restricted=True)
     guest.open_home()
     company.slack.wait_for(lambda: "Guests" in home_of(guest))
+
+
+def test_requests_are_decided_in_the_home_tab(flow: Deployment) -> None:
+    """Approvers approve and deny in the Home tab, where a decided request disappears."""
+    company, bob = flow.company, flow.company.bob
+    _cancel_all(flow)
+
+    def home(address: str) -> View:
+        bob.open_home()
+        company.slack.wait_for(lambda: address in home_of(bob))
+        view = bob.sees().home
+        assert view is not None
+        return view
+
+    wanted, unwanted = fresh_address(), fresh_address()
+    card = flow.card(company.alice, f"alias add {wanted}")
+    bob.press_in_view(home(wanted), APPROVE)
+    note = company.window(bob, "note")
+    assert TEXTS["vote.received"] in text_of(note)
+    bob.close(note)
+    flow.wait_for_text(card, f"Approved by <@{bob.id}>")
+    company.slack.wait_for(lambda: wanted in company.aliases() and wanted not in home_of(bob))
+    replies = company.slack.wait_for(lambda: company.slack.replies(card))
+    assert f"Approved by <@{bob.id}>" in replies[0].text
+    card = flow.card(company.alice, f"alias add {unwanted}")
+    bob.press_in_view(home(unwanted), DENY)
+    bob.submit(company.window(bob, "deny_reason"), {"reason": "Not this year."})
+    flow.wait_for_text(card, f"Denied by <@{bob.id}>")
+    assert unwanted not in company.aliases()
 
 
 def test_trouble_with_slack_is_answered_and_counted(flow: Deployment) -> None:

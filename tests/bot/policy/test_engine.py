@@ -8,6 +8,7 @@ import itertools
 import unicodedata
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ from postroom_bot.ui import reason_texts
 from postroom_bot.ui.reason_texts import plain_reason_text
 
 OURS = frozenset({"example.com", "example.org"})
-FACTS = Facts(own_domains=OURS)
+FACTS = Facts(own_domains=OURS, today=date(2026, 1, 31))
 ALICE = Person("U0000000A", "alice@example.com", frozenset({"everyone"}))
 ADMIN = Person("U00000001", "ann@example.com", frozenset({"everyone", "admins"}))
 AUTOMATIC = {"automatic": True}
@@ -370,3 +371,27 @@ def test_decisions_of_any_policy(
     assert decision.steps[-1].name == decision.rule
     said = explain(policy, person, change, FACTS, plain_reason_text)[0]
     assert f" by {decision.rule}: {plain_reason_text(decision.reason)}" in said
+
+
+@pytest.mark.parametrize(
+    ("limit", "last_day", "code"),
+    [
+        ({}, None, "policy.no_approval"),
+        ({"end_date": "required"}, None, "end.required"),
+        ({"end_date": "required"}, date(2036, 1, 31), "policy.no_approval"),
+        ({"max_days": 30}, None, "end.too_late"),
+        ({"max_days": 30}, date(2026, 3, 2), "policy.no_approval"),
+        ({"max_days": 30}, date(2026, 3, 3), "end.too_late"),
+    ],
+)
+def test_a_rule_limits_how_long_its_additions_last(
+    limit: dict[str, Any], last_day: date | None, code: str
+) -> None:
+    """A rule denies additions without an end date or with a late one, and never removals."""
+    policy = policy_of({**AUTOMATIC, **limit, "name": "limited"}, {**AUTOMATIC, "name": "any"})
+    change = replace(adding("x@example.com"), last_day=last_day)
+    decision = decide(policy, ALICE, change, FACTS)
+    assert (decision.rule, decision.reason.code) == ("limited", code)
+    assert plain_reason_text(decision.reason)
+    removal = replace(change, action=Action.ALIAS_REMOVE, last_day=None)
+    assert decide(policy, ALICE, removal, FACTS).verdict is Verdict.ALLOW

@@ -255,6 +255,7 @@ def wrong(*rules: dict[str, Any], **more: Any) -> list[tuple[str, str]]:
             "requests.remind_after",
             "expire before the reminder",
         ),
+        ({"requests": {"retention": "23h"}}, "requests.retention", "Set at least 24h"),
     ],
 )
 def test_a_mistake_in_a_section_is_reported_at_its_key(
@@ -277,6 +278,8 @@ def test_a_mistake_in_a_section_is_reported_at_its_key(
         ({"automatic": True, "reserved": True}, "automatic", "Two approvals"),
         ({"own": True, **BY_ADMINS}, "own", "alias.add, alias.remove, password"),
         ({"destinations": "internal", **BY_ADMINS}, "destinations", "forward.add"),
+        ({"deny": "No.", "max_days": 9}, "max_days", "Remove this key"),
+        ({**PASSWORD, "name": "x", "end_date": "required"}, "end_date", "Remove this key"),
     ],
 )
 def test_a_mistake_in_a_rule_is_reported_at_its_key(

@@ -135,7 +135,7 @@ def test_a_message_has_only_buttons_that_work(state: State, action: Action) -> N
         "card": [messages.REQUEST_APPROVE, messages.REQUEST_DENY] if is_pending else [],
         "status": [messages.REQUEST_CANCEL] if is_pending else [],
         "home": [messages.REQUEST_CANCEL] if made.is_cancellable_by_requester else [],
-        "approvals": [],
+        "approvals": [messages.REQUEST_APPROVE, messages.REQUEST_DENY] if is_pending else [],
         "received": [],
         "notice": [],
         "reminder": [],
@@ -149,7 +149,7 @@ def test_a_message_has_only_buttons_that_work(state: State, action: Action) -> N
         "card": card(made, [vote(BOB)]),
         "status": messages.status_message(made, [vote(BOB)]),
         "home": home_tab(PERSON, [], [made], []),
-        "approvals": home_tab(PERSON, [], [], [made]),
+        "approvals": home_tab(PERSON, [], [], [made] if is_pending else []),
         "received": messages.received(made),
         "notice": messages.change_notice(made),
         "reminder": messages.reminder(made, link="https://x.slack.com/p1"),
@@ -240,12 +240,19 @@ def test_the_home_tab_shows_the_mailbox_and_the_requests() -> None:
     """The Home tab shows the mailbox and the requests, or the reason why the user is blocked."""
     begun = request(State.APPROVED, id="R-4444", notes={"freeing": []})
     mine = [request(), request(State.EXECUTING, id="R-2222"), begun]
-    view = home_tab(PERSON, ["b@example.com", "a@example.com"], mine, [request(id="R-3333")])
+    theirs = [request(id="R-3333"), request(id="R-5555", card=None)]
+    view = home_tab(PERSON, ["b@example.com", "a@example.com"], mine, theirs)
     text = seen(view)
     assert text.index(MAILBOX) < text.index("`a@example.com`") < text.index("`b@example.com`")
     assert "<#C0CARDS>" in text
-    about = {one["value"]: one["action_id"] for one in samples.buttons(view) if "value" in one}
-    assert about == {"R-7K2M": messages.REQUEST_CANCEL}
+    about = [(one["value"], one["action_id"]) for one in samples.buttons(view) if "value" in one]
+    assert about == [
+        ("R-7K2M", messages.REQUEST_CANCEL),
+        ("R-3333", messages.REQUEST_APPROVE),
+        ("R-3333", messages.REQUEST_DENY),
+    ]
+    assert views.read_home_card(view["private_metadata"], "R-3333") == samples.CARD
+    assert views.read_home_card(view["private_metadata"], "R-5555") == ("", "")
     assert "not available right now" in seen(home_tab(PERSON, None, [], []))
     view = home_tab(
         replace(PERSON, obstacle=samples.sentence("Guests can't.")),

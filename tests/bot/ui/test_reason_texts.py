@@ -44,6 +44,7 @@ SAMPLES: dict[str, Any] = {
     "destinations": ["bob@example.com", "carol@example.net"],
     "domain": "example.com",
     "groups": ["mail-admins", "security"],
+    "latest": "2027-01-31",
     "mailbox": "alice@example.com",
     "normalized": "sales@example.com",
     "problem": "'sales' is not an email address.",

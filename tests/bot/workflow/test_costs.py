@@ -13,13 +13,13 @@ from postroom_bot.workflow import request_service
 from postroom_bot.workflow.worker import Worker
 
 #: The calls for a request with one approval: the requester, the approver, the user groups, the
-#: card and its updates, and the messages to the requester, the owner and the auditors.
+#: card with its update and reply, and the messages to the requester, the owner and the auditors.
 CALLS = {
     "users.info": 2,
     "usergroups.list": 1,
     "users.lookupByEmail": 1,
-    "chat.postMessage": 4,
-    "chat.update": 2,
+    "chat.postMessage": 5,
+    "chat.update": 1,
 }
 
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import errno
-from datetime import date
+from datetime import date, timedelta
 from itertools import pairwise
 
 import pytest
@@ -20,7 +20,7 @@ from ansible_collections.postroom.email.tests.bot.workflow.harness import (
 from postroom_bot.backends.executor import ExecutionContext, Outcome
 from postroom_bot.domain import Action, Change, Reason, Request, State
 from postroom_bot.errors import LeaseLost, Unavailable
-from postroom_bot.store import audit, holdings, idempotency_keys, requests, tombstones
+from postroom_bot.store import audit, holdings, idempotency_keys, requests, tombstones, votes
 from postroom_bot.workflow import execute
 from postroom_bot.workflow.execute import MAX_DELAY, retry_delay
 from postroom_bot.workflow.leased_request import lease_request
@@ -272,6 +272,32 @@ def test_old_keys_and_tombstones_are_forgotten(harness: Harness) -> None:
     worker.upkeep()
     assert database.write(lambda c: idempotency_keys.record_if_new(c, "key", at=harness.clock()))
     assert database.write(lambda c: tombstones.purge(c, harness.clock())) == 0
+
+
+def test_ended_requests_are_deleted_after_the_retention(harness: Harness) -> None:
+    """Ended requests are deleted with their votes, except those whose addresses still exist."""
+    kept = harness.approve(harness.ask(), "bob")
+    until = harness.clock().date() + timedelta(days=400)
+    ending = harness.ask(change=Change(Action.ALIAS_ADD, "ending@example.com", last_day=until))
+    harness.approve(ending, "bob")
+    denied = harness.ask(change=Change(Action.ALIAS_ADD, "other@example.com"))
+    harness.vote("bob", denied, approves=False)
+    harness.work()
+    worker, database = Worker(harness.deps), harness.deps.database
+
+    def stored() -> set[str]:
+        worker.upkeep()
+        found = {request.id for request in harness.requests_of("alice")}
+        return found & {kept.id, ending.id, denied.id}
+
+    harness.pass_time(days=364)
+    assert stored() == {kept.id, ending.id, denied.id}
+    harness.pass_time(days=2)
+    assert stored() == {kept.id, ending.id}
+    assert not database.read(lambda c: votes.on_request(c, denied.id))
+    harness.pass_time(days=40)
+    assert stored() == {kept.id}
+    assert harness.events(denied)[-1] == "request.denied"
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -281,18 +280,18 @@ def notifying(
         mail = MailApi(server.service.url, SecretStr(server.service.token), verify_delay=0.02)
         harness = open_harness(slack, api, mail, database, clock, tmp_path)
         settings = Settings(
-            slack_bot_token="xoxb-1",
-            slack_app_token="xapp-1",
+            slack_bot_token=SecretStr("xoxb-1"),
+            slack_app_token=SecretStr("xapp-1"),
             policy_file=tmp_path,
             api_url=server.service.url,
-            api_token=server.service.token,
+            api_token=SecretStr(server.service.token),
             mail_host=HOST,
             smtp_host=HOST,
             smtp_port=server.service.ready["submission"],
             ca_path=server.folder / CERTIFICATE,
             smtp_sender=BOB,
             smtp_user=BOB,
-            smtp_password=SECRET,
+            smtp_password=SecretStr(SECRET),
         )
         harness.deps = harness.with_(password_notices=create_password_notices(settings))
         yield harness, server

@@ -131,8 +131,8 @@ def test_a_request_is_cancelled_by_its_requester_only(harness: Harness) -> None:
     assert harness.events(request).count("request.cancelled") == 1
 
 
-def test_approvers_are_reminded_once_and_then_the_request_expires(harness: Harness) -> None:
-    """Approvers are reminded once, with a link to the card. After that, the request expires."""
+def test_approvers_are_reminded_until_the_request_expires(harness: Harness) -> None:
+    """Reminders have a link to the card and come after twice the time, until the deadline."""
     request = harness.ask()
     harness.pass_time(hours=4)
     card, reminder = harness.cards()
@@ -141,13 +141,56 @@ def test_approvers_are_reminded_once_and_then_the_request_expires(harness: Harne
     channels = harness.policies[0].channels.model_dump(exclude_none=True)
     harness.set_policy(channels={**channels, "mention_approvers": False})
     assert harness.policies[0].mentioned(request.quorum) == []
-    harness.pass_time(hours=10)
-    assert len(harness.cards()) == 2
-    harness.pass_time(hours=10)
+    reminders = []
+    for _ in range(19):
+        harness.pass_time(hours=1)
+        reminders.append(len(harness.cards()) - 2)
+    assert reminders == [0] * 3 + [1] * 8 + [2] * 8
+    harness.pass_time(hours=1)
     assert harness.now(request).state is State.EXPIRED
+    harness.pass_time(days=30)
+    assert len(harness.cards()) == 4
     assert "Expired" in harness.cards()[0].text
     assert "Expired" in harness.texts_to("alice")[-1]
     assert harness.now(request).due_at is None
+
+
+def test_an_extension_ends_at_the_latest_day_of_the_rule(harness: Harness) -> None:
+    """An extension asks for the latest day that the rule allows, if 30 days are too many."""
+    rule = {"name": "short", "actions": ("alias.add",), "max_days": 9, "automatic": True}
+    harness.set_policy(rules=(rule,))
+    today = harness.clock().date()
+    change = Change(Action.ALIAS_ADD, NEW, last_day=today + timedelta(days=9))
+    done = harness.ask(change=change)
+    assert done.state is State.DONE
+    harness.pass_time(days=7)
+    extended = request_service.extend(harness.deps, harness.interaction(request_id=done.id))
+    assert extended.change.last_day == today + timedelta(days=16)
+    harness.work()
+    assert harness.now(extended).state is State.DONE
+
+
+def test_decisions_are_posted_in_the_thread_of_the_card(harness: Harness) -> None:
+    """Each decision, and the result, is one reply in the card's thread."""
+    done = harness.approve(harness.ask(), "bob")
+    [reply] = harness.slack.replies(harness.cards()[0])
+    assert f"Approved by <@{harness.people['bob'].id}>" in reply.text
+    assert "Done" in reply.text
+    denied = harness.ask(change=Change(Action.ALIAS_ADD, "other@example.com"))
+    harness.vote("bob", denied, approves=False)
+    harness.work()
+    [reply] = harness.slack.replies(harness.cards()[1])
+    assert "Denied by" in reply.text
+    password = harness.ask(change=Change(Action.PASSWORD, "erin@example.com"))
+    harness.approve(password, "bob", "carol")
+    harness.cancel(password)
+    harness.work()
+    texts = [one.text for one in harness.slack.replies(harness.cards()[2])]
+    assert ["Waiting for the mailbox's owner" in one for one in texts] == [True, False]
+    assert "Cancelled" in texts[1]
+    harness.pass_time(days=2)
+    assert len(harness.slack.replies(harness.cards()[0])) == 1
+    assert harness.now(done).state is State.DONE
 
 
 def test_an_alias_with_an_end_is_removed_by_the_bot(harness: Harness) -> None:

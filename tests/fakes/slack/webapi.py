@@ -294,6 +294,7 @@ def _open_conversation(workspace: WorkspaceState, args: Payload, scopes: Scopes)
 def _post_message(workspace: WorkspaceState, args: Payload, scopes: Scopes) -> Payload:
     channel = _writable(workspace, str(args.get("channel", "")))
     message = workspace.post(channel.id, *_content(workspace, args))
+    message.thread = str(args["thread_ts"]) if args.get("thread_ts") else None
     return {"channel": channel.id, "ts": message.ts, "message": message.as_slack()}
 
 

@@ -150,13 +150,19 @@ class Workspace:
         return self.wait_for(matching, timeout)[-1]
 
     def messages(self, channel: str) -> list[Message]:
-        """Return a channel's non-ephemeral messages, oldest first."""
+        """Return a channel's non-ephemeral messages, oldest first, without replies in threads."""
         with self.state.changed:
             return [
                 message
                 for message in self.state.messages
-                if message.channel == channel and message.only_for is None
+                if message.channel == channel and message.only_for is None and not message.thread
             ]
+
+    def replies(self, message: Message) -> list[Message]:
+        """Return the replies in a message's thread, oldest first."""
+        with self.state.changed:
+            thread = (message.channel, message.ts)
+            return [one for one in self.state.messages if (one.channel, one.thread) == thread]
 
     def calls(self, method: str) -> list[Call]:
         """Return the app's calls to a method."""

@@ -80,7 +80,11 @@ class Channel:
 
 @dataclass
 class Message:
-    """A message. `only_for` is the only person who sees an ephemeral message."""
+    """A message.
+
+    :param only_for: the only person who sees an ephemeral message
+    :param thread: the timestamp of the message to which this message replies
+    """
 
     channel: str
     ts: str
@@ -90,6 +94,7 @@ class Message:
     blocks: list[Block]
     only_for: str | None = None
     is_edited: bool = False
+    thread: str | None = None
 
     def as_slack(self) -> Payload:
         """Return the message object for responses and interaction payloads."""
@@ -101,6 +106,8 @@ class Message:
             "text": self.text,
             "blocks": self.blocks,
         }
+        if self.thread:
+            message["thread_ts"] = self.thread
         if self.is_edited:
             message["edited"] = {"user": self.author, "ts": self.ts}
         return message
