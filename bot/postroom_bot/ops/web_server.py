@@ -16,6 +16,7 @@ from prometheus_client import generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from waitress import wasyncore
 from waitress.server import TcpWSGIServer
+from waitress.task import ThreadedTaskDispatcher
 
 from postroom_bot.errors import StartError
 from postroom_bot.ops.metrics import Metrics
@@ -99,12 +100,15 @@ class WebServer:
 
     def start(self) -> str:
         """Start listening, and return the URL."""
+        files: dict[int, Any] = {}
+        tasks = ThreadedTaskDispatcher()
         try:
             self._server = _Server(
                 self._application,
+                files,
+                dispatcher=tasks,
                 host=self._host,
                 port=self._port,
-                threads=self._threads,
                 ident=None,
                 connection_limit=CONNECTIONS,
                 asyncore_use_poll=True,
@@ -114,9 +118,12 @@ class WebServer:
                 max_request_header_size=HEADER_BYTES,
             )
         except (OSError, ValueError) as error:
+            # Waitress leaves its socket and its trigger open.
+            wasyncore.close_all(files)
             reason = getattr(error, "strerror", None) or error
             text = f"can't listen on {self._host} port {self._port} ({reason})"
             raise StartError(text) from None
+        tasks.set_thread_count(self._threads)
         self._thread.start()
         host, port = self._server.effective_host, self._server.effective_port
         return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

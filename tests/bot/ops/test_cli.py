@@ -133,8 +133,6 @@ def test_ids_that_slack_does_not_know_are_named(company: Company, run: Run) -> N
 
 
 @pytest.mark.usefixtures("in_environment")
-# If Cheroot can't listen, it leaves a socket open.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize(
     ("command", "places"), [("check-config", WRONG_PLACES), ("serve", WRONG_STARTS)]
 )
