@@ -32,13 +32,15 @@ from postroom_bot.backends.slack_api import SlackApi, fetch_workspace
 from postroom_bot.config import Settings
 from postroom_bot.domain import Action
 from postroom_bot.errors import SlackRejected, SlackUnavailable, StartError
+from postroom_bot.ops.definition_page import DefinitionPage
 from postroom_bot.ops.metrics import Metrics
 from postroom_bot.ops.online_checks import log_problems
-from postroom_bot.ops.web_server import Health, HealthApp, WebServer
+from postroom_bot.ops.web_server import AdminApp, Health, WebServer
 from postroom_bot.policy.loader import PolicyReloader
 from postroom_bot.slack.bolt_app import create_app
 from postroom_bot.slack.transports import THREADS, Transport, create_transport
 from postroom_bot.store.tables import SCHEMA
+from postroom_bot.workflow.definition import chat_definition
 from postroom_bot.workflow.dependencies import Dependencies
 from postroom_bot.workflow.people import People
 from postroom_bot.workflow.worker import Worker
@@ -47,7 +49,7 @@ from postroom_common.database import Database, DatabaseError
 #: How many seconds the worker has to finish its current steps: longer than the default timeout of a
 #: call to the mail API.
 STOP_TIMEOUT = 45.0
-_ADMIN_THREADS = 2
+_ADMIN_THREADS = 3
 #: How many seconds to wait for the online checks to end.
 _JOIN_TIMEOUT = 1.0
 #: How many seconds a health check waits for another one to end.
@@ -86,7 +88,7 @@ def run(settings: Settings, ready_file: Path | None = None) -> None:
                 "password_notices": lambda: _notices_health(deps),
             }
             admin = WebServer(
-                HealthApp(health_checks, deps.metrics),
+                AdminApp(health_checks, deps.metrics, _definition_page(settings, deps)),
                 settings.admin_host,
                 settings.admin_port,
                 threads=_ADMIN_THREADS,
@@ -140,6 +142,13 @@ def _dependencies(settings: Settings, policies: PolicyReloader, closing: ExitSta
         audit_lines=_audit_stream(settings.audit_lines, closing),
         stopping=stopping,
     )
+
+
+def _definition_page(settings: Settings, deps: Dependencies) -> DefinitionPage | None:
+    if settings.definition_token is None:
+        return None
+    read = partial(chat_definition, deps.database, deps.mail)
+    return DefinitionPage(read, settings.definition_token)
 
 
 def _create_executor(settings: Settings, mail: MailApi, wait: Callable[[float], bool]) -> Executor:

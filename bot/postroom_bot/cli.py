@@ -32,10 +32,11 @@ from postroom_bot.policy.explanation import explain, facts_of, person_of
 from postroom_bot.policy.loader import PolicyError, load
 from postroom_bot.policy.model import Policy
 from postroom_bot.slack.manifest import manifest
-from postroom_bot.store import audit, holdings, requests
+from postroom_bot.store import audit, requests
 from postroom_bot.store.tables import SCHEMA, migrate
 from postroom_bot.ui import parser
 from postroom_bot.ui.reason_texts import plain_reason_text
+from postroom_bot.workflow.definition import chat_definition
 from postroom_bot.workflow.request_service import cancel_as_operator
 from postroom_common.database import Connection, Database, DatabaseError
 from postroom_common.logs import log_crashes
@@ -272,11 +273,8 @@ def _migrate(file: Path | None) -> None:
 def _definition(file: Path | None) -> None:
     """Print the changes made through Slack as a definition for email_tenant."""
     given = config.load(file)
-    with _opened_database(given) as database:
-        recorded = database.read(holdings.everything)
-    with contextlib.ExitStack() as end:
-        mail = create_mail_api(given, end)
-        found = holdings.definition(recorded, mail.mailboxes(), dict(mail.forwarders()))
+    with _opened_database(given) as database, contextlib.ExitStack() as end:
+        found = chat_definition(database, create_mail_api(given, end))
     click.echo(json.dumps(found, indent=2, ensure_ascii=False))
 
 

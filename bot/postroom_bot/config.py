@@ -102,6 +102,13 @@ Sender = Annotated[str, _checked(address, "Must be an email address")]
 Zone = Annotated[str, _checked(ZoneInfo, "Must be a time zone such as Europe/Berlin")]
 DatabaseLocation = Annotated[str, Field(min_length=1), AfterValidator(_checked_location)]
 Port = Annotated[int, Field(ge=0, le=65535)]
+DefinitionToken = Annotated[
+    SecretStr,
+    _checked(
+        re.compile("[!-~]{32,}", re.ASCII).fullmatch,
+        "Must have at least 32 characters, without spaces",
+    ),
+]
 Secret = Annotated[SecretStr, _checked(bool, "Must not be empty")]
 BotToken = Annotated[
     SecretStr, _checked(re.compile("xoxb-").match, "Must be a token that begins with xoxb-")
@@ -209,9 +216,13 @@ class Settings(BaseSettings):
     http_port: Port = 3000
     """The port to listen on for requests from Slack. `0` selects a free port."""
     admin_host: str = "127.0.0.1"
-    """The address to listen on for health checks and metrics."""
+    """The address to listen on for health checks, metrics and the definition."""
     admin_port: Port = 9180
-    """The port to listen on for health checks and metrics. `0` selects a free port."""
+    """The port to listen on for health checks, metrics and the definition. `0` selects a free
+    port."""
+    definition_token: DefinitionToken | None = None
+    """A token of your choice, with at least 32 characters, for the path `/definition` on
+    `admin_port`. By default, the bot does not serve this path."""
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """The minimum level of log messages."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from ansible_collections.postroom.email.tests.bot.backends.sample_changes import ALIAS_SURVEY
@@ -33,6 +34,7 @@ TYPED = (
     "Tr0ub4dor&3 GOLFGOLF99172x",
     "hotel7HOTEL7hotel7@example.com",
 )
+DEFINITION_TOKEN = "definition/t0ken+HOTEL-Kq73-Xy28-Wz91"
 WORDS = (
     "help",
     "alias list",
@@ -142,6 +144,15 @@ class SecretsRun:
         self.company.slack.wait_for(lambda: "Slack is not responding" in self.bot.log())
         faults.clear()
 
+    def read_definition(self) -> None:
+        """Request the definition, with the right token and with a wrong one."""
+        for token, status in ((DEFINITION_TOKEN, 200), (f"{DEFINITION_TOKEN}x", 401)):
+            headers = {"Authorization": f"Bearer {token}"}
+            url = f"{self.bot.admin_url}/definition"
+            response = httpx.get(url, headers=headers, timeout=30, trust_env=False)
+            assert response.status_code == status
+            self.keep("definition", f"{response.headers}\n{response.text}")
+
     # The bot's output.
 
     def keep(self, name: str, text: str) -> None:
@@ -172,6 +183,7 @@ class SecretsRun:
             "signing secret": slack.signing_secret,
             "API token": service.token,
             "AWX token": self.awx.token,
+            "definition token": DEFINITION_TOKEN,
             **{f"response URL {n}": key for n, key in enumerate(slack.state.response_urls)},
             **{f"password {n}": text for n, text in enumerate(self.passwords)},
             **{f"typed {n}": text for n, text in enumerate(TYPED)},
@@ -214,6 +226,7 @@ def run(tmp_path: Path) -> Iterator[SecretsRun]:
             "awx_add_alias_template": 7,
             "awx_remove_alias_template": 8,
             "awx_forwarder_template": 9,
+            "definition_token": DEFINITION_TOKEN,
         }
         # Check that the bot writes only to its own directory.
         patch.setenv("HOME", str(place / "home"))
@@ -236,6 +249,7 @@ def test_nothing_shows(run: SecretsRun) -> None:
     run.use_commands()
     run.use_requests()
     run.make_passwords()
+    run.read_definition()
     run.have_services_echo()
     run.have_slack_fail()
     for arguments in (["audit", "show"], ["audit", "verify"], ["definition"], ["check-config"]):

@@ -60,6 +60,13 @@ class Forward(NamedTuple):
     destinations: tuple[str, ...]
 
 
+class Individuals(NamedTuple):
+    """The names of all mailboxes, and all forwarders, sorted."""
+
+    mailboxes: frozenset[str]
+    forwarders: list[Forward]
+
+
 class MailApi:
     """A thread-safe client for one tenant of the mail service, and an executor of changes.
 
@@ -217,17 +224,17 @@ class MailApi:
             found = self._client().find(parse_address(mailbox))
         return _sorted_keys(found.aliases) if isinstance(found, Mailbox) else None
 
-    def mailboxes(self) -> frozenset[str]:
-        """Return the names of all mailboxes."""
-        return frozenset(e.name.key for e in self._individuals() if isinstance(e, Mailbox))
-
-    def forwarders(self) -> list[Forward]:
-        """Return all forwarders, sorted."""
-        return sorted(
-            Forward(each.name.key, tuple(_sorted_keys(each.members)))
-            for each in self._individuals()
-            if isinstance(each, Forwarder)
+    def individuals(self) -> Individuals:
+        """Return all mailboxes and forwarders, from one list that is read now."""
+        with self._translating_errors("the list"):
+            listed = self._client().list_principals("individual")
+        mailboxes = frozenset(one.name.key for one in listed if isinstance(one, Mailbox))
+        forwarders = sorted(
+            Forward(one.name.key, tuple(_sorted_keys(one.members)))
+            for one in listed
+            if isinstance(one, Forwarder)
         )
+        return Individuals(mailboxes, forwarders)
 
     def domains(self) -> frozenset[str]:
         """Return the tenant's domains, which are cached for a minute."""
@@ -281,10 +288,6 @@ class MailApi:
             retry_after = getattr(error, "retry_after", None)
             raise Unavailable(retry_after=retry_after, lasting=untrusted) from error
         self.last_answer = "ok"
-
-    def _individuals(self) -> list[Principal]:
-        with self._translating_errors("the list"):
-            return self._client().list_principals("individual")
 
     def _client(self) -> Client:
         """Return a core client whose timeout starts now."""

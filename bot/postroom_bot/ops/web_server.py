@@ -1,6 +1,6 @@
 # Copyright (c) 2026, Postroom contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The web server, and its endpoints for operators: liveness, readiness and metrics."""
+"""The web server, and its endpoints for operators and their tools."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from waitress.server import TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher
 
 from postroom_bot.errors import StartError
+from postroom_bot.ops import definition_page
 from postroom_bot.ops.metrics import Metrics
 
 if TYPE_CHECKING:
@@ -50,19 +51,26 @@ class Health(NamedTuple):
     text: str = "ok"
 
 
-class HealthApp:
-    """The WSGI application that serves ``/healthz``, ``/readyz`` and ``/metrics``.
+class AdminApp:
+    """The WSGI application that serves ``/healthz``, ``/readyz``, ``/metrics`` and a definition.
 
     :param checks: the health check of each component, keyed by the component's name in ``/readyz``
+    :param definition: the page with the definition, or None to serve no definition
     """
 
-    def __init__(self, checks: Mapping[str, Callable[[], Health]], metrics: Metrics) -> None:
+    def __init__(
+        self,
+        checks: Mapping[str, Callable[[], Health]],
+        metrics: Metrics,
+        definition: definition_page.DefinitionPage | None = None,
+    ) -> None:
         self._checks = checks
         self._metrics = metrics
+        self._definition = definition
 
     def __call__(self, environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
         """Respond to a request."""
-        status, kind = HTTPStatus.OK, "text/plain"
+        status, kind, added = HTTPStatus.OK, "text/plain", tuple[tuple[str, str], ...]()
         match environ.get("PATH_INFO"):
             case "/healthz":
                 body = b"ok\n"
@@ -75,11 +83,13 @@ class HealthApp:
                 body = json.dumps({"ready": ready, **texts}).encode() + b"\n"
             case "/metrics":
                 kind, body = CONTENT_TYPE_PLAIN_0_0_4, generate_latest(self._metrics.registry)
+            case definition_page.PATH if self._definition is not None:
+                status, kind, body, added = self._definition(environ)
             case _:
                 status = HTTPStatus.NOT_FOUND
                 body = b"use /healthz, /readyz or /metrics\n"
         length = ("content-length", str(len(body)))
-        headers = [("content-type", kind), length, ("cache-control", "no-store")]
+        headers = [("content-type", kind), length, ("cache-control", "no-store"), *added]
         start(f"{status.value} {status.phrase}", headers)
         return [body]
 

@@ -57,7 +57,7 @@ def aliases(deps: Dependencies, person: Person, mailbox: str | None = None) -> A
 def forwarders(deps: Dependencies, person: Person) -> list[Forward]:
     """Return the forwarders to the person's own mailbox, or all of them for approvers."""
     with deps.mail_slot():
-        found = deps.mail.forwarders()
+        found = deps.mail.individuals().forwarders
     if is_approver(deps.policy(), person):
         return found
     return [one for one in found if person.mailbox in one.destinations]

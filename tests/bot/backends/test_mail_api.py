@@ -155,7 +155,7 @@ def test_mailboxes_are_found_by_their_own_names(mail: MailApi, api: Api) -> None
     assert mail.aliases("Alice@Example.COM") == []
     for name in (SALES, TEAM, "gone@example.com"):
         assert mail.aliases(name) is None
-    assert mail.mailboxes() == {ALICE, BOB}
+    assert mail.individuals().mailboxes == {ALICE, BOB}
     api.domain("xn--bcher-kva.example")
     api.mailbox("zoe@xn--bcher-kva.example")
     assert execute(mail, alias("Info@Bücher.example", "zoe@bücher.example")).changed
@@ -183,10 +183,10 @@ def test_every_list_has_normalized_names() -> None:
 
     with scripted(reply) as server, closing(MailApi(server.url, SecretStr(TOKEN))) as mail:
         assert mail.domains() == {"example.com", "xn--bcher-kva.example"}
-        assert mail.mailboxes() == {ALICE}
+        assert mail.individuals().mailboxes == {ALICE}
         assert mail.aliases("ALICE@example.com") == ["info@xn--bcher-kva.example"]
         members = ("bob@example.com", "zo\u00eb@xn--bcher-kva.example")
-        assert mail.forwarders() == [Forward("team@example.com", members)]
+        assert mail.individuals().forwarders == [Forward("team@example.com", members)]
 
 
 def test_the_list_of_domains_is_cached_for_a_minute(service: RunningService, api: Api) -> None:
@@ -328,7 +328,10 @@ def test_destinations_are_added_and_removed(mail: MailApi, api: Api) -> None:
     second = execute(mail, forward(TEAM, FAR, BOB))
     assert second.result.code == "forward.added"
     assert (second.before, second.after) == ({ALICE}, {ALICE, BOB, FAR})
-    assert mail.forwarders() == [Forward(ALL, (TEAM,)), Forward(TEAM, (ALICE, BOB, FAR))]
+    assert mail.individuals().forwarders == [
+        Forward(ALL, (TEAM,)),
+        Forward(TEAM, (ALICE, BOB, FAR)),
+    ]
     done = execute(mail, no_forward(TEAM, FAR, "x@far.example"))
     assert (done.changed, done.after, done.freed) == (True, {ALICE, BOB}, ())
     assert done.result.code == "forward.reduced"
