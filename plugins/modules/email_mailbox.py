@@ -130,6 +130,14 @@ changes:
     name: {description: Name of the object., returned: always, type: str}
     reason: {description: Reasons for the change., returned: always, type: str}
     code: {description: "Code of the first reason, such as V(add_alias).", returned: always, type: str}
+    reasons:
+      description: The reasons for the change.
+      returned: always
+      type: list
+      elements: dict
+      contains:
+        code: {description: Code of the reason., returned: always, type: str}
+        text: {description: The reason., returned: always, type: str}
 failure:
   description: Details of the failure.
   returned: failure

@@ -10,11 +10,14 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from ansible_collections.postroom.email.tests.docs import fenced_blocks, guide_runner
 from ansible_collections.postroom.email.tests.docs.guide_runner import Reader, write_program
@@ -23,9 +26,14 @@ from ansible_collections.postroom.email.tests.support.loopback import free_port
 from ansible_collections.postroom.email.tests.support.service import RunningService
 from ansible_collections.postroom.email.tests.support.tenant import Api
 from postroom_bot import config
+from postroom_bot.backends.mail_api import MailApi
 from postroom_bot.domain import Action, Change
+from postroom_bot.ops.definition_page import DefinitionPage
+from postroom_bot.ops.metrics import Metrics
+from postroom_bot.ops.web_server import AdminApp, WebServer
 from postroom_bot.store import audit, holdings, requests
 from postroom_bot.store.tables import migrate
+from postroom_bot.workflow.definition import chat_definition
 from postroom_common.database import Connection, Database
 
 #: Guides that need other servers or a checkout. tests/dns, tests/ops, test_bot.py and
@@ -43,6 +51,9 @@ AFTER_README = "first-tenant"
 STARTING_EMPTY = "purge"
 #: The guide that the quick tests follow, because it is the fastest.
 QUICK = "troubleshooting"
+#: The bot's definition in the guides.
+DEFINITION_URL = "https://bot.example.com/definition"
+DEFINITION_TOKEN = "the-definition-token-of-the-bot-0001"
 
 
 def fill(tenant: Api) -> None:
@@ -66,13 +77,12 @@ def give_alias(connection: Connection) -> None:
 @pytest.fixture
 def reader(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, service: RunningService
-) -> Reader:
+) -> Iterator[Reader]:
     """Provide a reader with a bot to run, in a directory that contains account.yml."""
     database_file = str(tmp_path_factory.mktemp("bot") / "bot.sqlite3")
     migrate(database_file)
     database = Database(database_file)
     database.write(give_alias)
-    database.close()
     values = {
         "database": database_file,
         "policy_file": "policy.yml",
@@ -83,13 +93,19 @@ def reader(
         "slack_app_token": "xapp-1",
     }
     variables = " ".join(f"{config.variable(name)}={value}" for name, value in values.items())
-    reader = Reader(tmp_path, service)
+    mail = MailApi(service.url, SecretStr(service.token))
+    page = DefinitionPage(partial(chat_definition, database, mail), SecretStr(DEFINITION_TOKEN))
+    server = WebServer(AdminApp({}, Metrics(), page), "127.0.0.1", 0, threads=1)
+    reader = Reader(tmp_path, service, {DEFINITION_URL: f"{server.start()}/definition"})
     python = f"PYTHONPATH={':'.join(sys.path)} {sys.executable}"
     reader.install("postroom-bot", f"env {variables} {python} -m postroom_bot")
     # The service's journal contains the log and the streamed audit.
     reader.install("journalctl", 'echo \'{"time": "..."}\'; postroom-bot audit show #')
     reader.install("postroom-service", f"exec env {python} -m postroom_service")
-    return reader
+    yield reader
+    server.stop()
+    mail.close()
+    database.close()
 
 
 @pytest.mark.parametrize(

@@ -4,16 +4,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 
+from ansible_collections.postroom.email.tests.fakes.http_server import Reply, Request, serving
 from ansible_collections.postroom.email.tests.support.collection_playbooks import (
     PlaybookRunner,
     output_text,
 )
 from ansible_collections.postroom.email.tests.support.tenant import RecordedTenant
 
+JSON = {"Content-Type": "application/json"}
 PASSWORD = "correct-horse/battery#staple"
 #: Names with characters that have a special meaning in YAML, templates, shells or patterns.
 ODD = ("null", "1e3", "~", "*a", "{{x}}", "#tag", "o'neil", "&a")
@@ -120,6 +123,41 @@ def test_drift_is_reported_with_its_direction(
     }
     # The line is in the report and in the error message.
     assert all(done.output.count(line) > 1 for line in report)
+
+
+@pytest.mark.matrix
+@pytest.mark.full
+def test_the_definition_of_a_bot_is_merged(runner: PlaybookRunner, tenant: RecordedTenant) -> None:
+    """The bot's definition is merged with the files; without it, nothing can be undone."""
+    tenant.create("one.example", "bob@one.example")
+    tenant.create("ann@one.example", emails=["ann@one.example", "hi@one.example"])
+    mailboxes = [{"name": "ann@one.example", "aliases": []}, "bob@one.example"]
+    runner.save("tenant.yml", {"domains": ["one.example"], "mailboxes": mailboxes})
+    chat = {"mailboxes": [{"name": "ann@one.example", "aliases": ["hi@one.example"]}]}
+    body = json.dumps({**chat, "forwarders": []}).encode()
+    works = {"works": True}
+
+    def reply(request: Request) -> Reply:
+        is_right = request.headers["authorization"] == f"Bearer {PASSWORD}"
+        return Reply(200 if works["works"] and is_right else 401, body, JSON)
+
+    with serving(reply) as server, tenant.recorder.forbidding_writes():
+        given: dict[str, object] = {
+            "mail_definition_files": "tenant.yml",
+            "mail_bot_url": f"{server.url}/definition",
+            "vault_mail_bot_token": PASSWORD,
+        }
+        purge = {**given, "mail_purge": "alias", "mail_max_deletions": 1}
+        for playbook, variables in (("drift", given), ("converge", purge)):
+            done = runner.play(playbook, "-vvv", **variables)
+            assert (done.status, done.recap.changed) == (0, 0), done.output
+            assert PASSWORD not in done.output
+        works["works"] = False
+        done = runner.play("drift", **given)
+        assert done.status == 2
+        assert "not compared: undeclared mailboxes" in output_text(done)
+        assert "hi@one.example" not in done.output
+        assert_refused(runner, "converge", "does not accept vault_mail_bot_token", **purge)
 
 
 def test_converge_applies_only_the_reviewed_plan(

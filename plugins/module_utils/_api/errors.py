@@ -37,7 +37,7 @@ class PostroomError(Exception):
     #: Identifies the error in results. Codes are stable; messages may change.
     code = "error"
     #: The changes that were applied before the error, in the format of a module's result.
-    done: Sequence[dict[str, str]] = ()
+    done: Sequence[Mapping[str, Any]] = ()
     #: Additional return values for the module.
     details: Mapping[str, Any] = MappingProxyType({})
     #: Whether the change was written despite the error.

@@ -190,12 +190,14 @@ def injected(
     :param values: the credential's inputs, with secrets in plain text
     :param folder: the directory for the files
     """
-    labels = [key.partition(".")[2] for key in injectors["file"]]
+    labels = [key.partition(".")[2] for key in injectors.get("file", {})]
     filename = SimpleNamespace(**{label: f"{folder}/template_{label}" for label in labels})
     names = {**values, "tower": SimpleNamespace(filename=filename)}
     render = ImmutableSandboxedEnvironment().from_string
     return {
-        kind: {key: render(template).render(names) for key, template in injectors[kind].items()}
+        kind: {
+            key: render(template).render(names) for key, template in injectors.get(kind, {}).items()
+        }
         for kind in ("file", "env", "extra_vars")
     }
 

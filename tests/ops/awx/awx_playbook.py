@@ -28,6 +28,7 @@ WRAPPERS = frozenset(
 #: Long values with special characters, so that a search finds them wherever they appear.
 SECRETS = {
     "vault_mail_token": "t0ken/of+the-tenant-Zq81",
+    "vault_mail_bot_token": "definiti0n/token+of-the-bot-Rt52",
     "vault_awx_slack_token": "xoxb-0ddSlack/token+Yw72",
     "vault_awx_bot_password": "b0t/passw0rd+of-Xv63",
 }
@@ -35,6 +36,7 @@ PASSWORD = "alice/passw0rd+Wu54"
 #: Variables with which the playbook creates every kind of object.
 ALL: Mapping[str, Any] = {
     "mail_api_url": "https://mail.example.net",
+    "mail_bot_url": "https://bot.example.net/definition",
     "vault_mail_passwords": {"alice@example.com": PASSWORD},
     "awx_project_url": PROJECT,
     "awx_execution_environment_image": "registry.example.net/postroom-ee:0.1.0",

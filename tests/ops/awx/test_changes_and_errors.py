@@ -89,11 +89,11 @@ def test_a_second_run_repairs_manual_changes(awx: AwxProject) -> None:
     template["ask_variables_on_launch"] = True
     team = controller.named("teams", "Postroom bot")
     others = [controller.named(kind, name)["id"] for name, kind in OTHERS.items()]
-    tenant = controller.named("credentials", "Postroom tenant")
+    names = ("Postroom tenant", "Postroom bot definition")
+    credentials = [vault, *(controller.named("credentials", name)["id"] for name in names)]
     for of_converge in others[:3]:
-        assert sorted(controller.linked(of_converge, "credentials")) == sorted(
-            [tenant["id"], vault]
-        )
+        linked = controller.linked(of_converge, "credentials")
+        assert sorted(linked) == sorted(credentials)
     roles = [controller.role(number, "execute") for number in others]
     for role in roles:
         role.holders["teams"].append(team["id"])

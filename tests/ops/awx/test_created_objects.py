@@ -90,7 +90,7 @@ def template(made: Controller, name: str) -> dict[str, Any]:
 def test_a_second_run_and_check_mode_write_nothing(runs: Runs) -> None:
     """Check mode predicts the changes and writes nothing, and a second run changes nothing."""
     counts = [(run.recap.changed, run.status) for run in (runs.predicted, runs.first)]
-    assert counts == [(19, 0)] * 2, runs.predicted.output[-3000:]
+    assert counts == [(21, 0)] * 2, runs.predicted.output[-3000:]
     assert [(run.recap.changed, run.status) for run in (runs.second, runs.checked)] == [(0, 0)] * 2
     before, first, *others = runs.written
     assert before == 0
@@ -129,6 +129,7 @@ def test_each_playbook_has_a_template(made: Controller) -> None:
         "execution_environment": made.named("execution_environments", "Postroom")["id"],
     }
     credential = made.named("credentials", "Postroom tenant")
+    of_the_definition = made.named("credentials", "Postroom bot definition")
     slack = made.named("notification_templates", "Postroom Slack")
     schema = json.loads(repository.read("schemas/survey.schema.json"))
     for playbook in PLAYBOOKS:
@@ -136,7 +137,10 @@ def test_each_playbook_has_a_template(made: Controller) -> None:
         arguments = repository.read_yaml(f"playbooks/arguments/{playbook}.yml")
         wanted = {**references, **arguments.get("job_template", {})}
         assert {key: row[key] for key in wanted} == wanted
-        assert made.linked(row["id"], "credentials") == [credential["id"]]
+        reads_the_bot = "bot_definition" in arguments["options_from"]
+        credentials = [credential, *([of_the_definition] if reads_the_bot else [])]
+        linked = made.linked(row["id"], "credentials")
+        assert sorted(linked) == sorted(one["id"] for one in credentials)
         assert made.linked(row["id"], "notification_templates_error") == [slack["id"]]
         survey = made.surveys.get(row["id"], {"name": "", "description": "", "spec": []})
         jsonschema.validate(survey, schema)
@@ -177,6 +181,26 @@ def test_a_job_gets_the_account(made: Controller) -> None:
     assert yaml.safe_load(file) == {"alice@example.com": [PASSWORD]}
     without = injected(kind["injectors"], {"api_url": "u", "api_token": "t"}, "/runner")
     assert without["file"]["template.passwords"] == ""
+
+
+def test_a_job_gets_the_url_and_the_token_of_the_bot_s_definition(made: Controller) -> None:
+    """A job gets the URL together with the token, and nobody who launches it can change the URL.
+
+    Otherwise, they could send the token to their own server.
+    """
+    kind = made.named("credential_types", "Postroom bot definition")
+    inputs = made.named("credentials", "Postroom bot definition")["inputs"]
+    assert injected(kind["injectors"], inputs, "/runner")["extra_vars"] == {
+        "mail_bot_url": ALL["mail_bot_url"],
+        "vault_mail_bot_token": ALL["vault_mail_bot_token"],
+    }
+    secret = {one["id"]: one.get("secret", False) for one in kind["inputs"]["fields"]}
+    assert secret == {"url": False, "token": True}
+    asked = {one["variable"] for survey in made.surveys.values() for one in survey["spec"]}
+    assert not asked & {"mail_bot_url", "vault_mail_bot_token"}
+    for name in ("review", "apply"):
+        linked = made.linked(template(made, name)["id"], "credentials")
+        assert made.named("credentials", "Postroom bot definition")["id"] in linked
 
 
 def test_the_workflow_applies_after_review_and_approval(made: Controller) -> None:

@@ -70,10 +70,12 @@ class Change:
         """The addresses that the principal loses."""
         return _addresses(self.before) - _addresses(self.after)
 
-    def as_dict(self) -> dict[str, str]:
+    def as_dict(self) -> dict[str, Any]:
         """Return the change in the format of a module's result."""
         about = {"kind": self.subject.kind, "name": str(self.subject.name)}
-        return {"action": self.action, **about, "reason": self.reason, "code": self.reasons[0].code}
+        reasons = [{"code": reason.code, "text": str(reason)} for reason in self.reasons]
+        summary = {"reason": self.reason, "code": self.reasons[0].code}
+        return {"action": self.action, **about, **summary, "reasons": reasons}
 
 
 #: A function that returns the mailboxes whose passwords already work.
