@@ -35,14 +35,15 @@ class SharedAnswers(Generic[Answer]):
         self._lock = Lock()
         self._asked: dict[str, _Asked[Answer]] = {}
 
-    def get(self, ask: Callable[[], Answer], question: str = "", *, max_age: float) -> Answer:
-        """Return an answer that was asked for at most `max_age` seconds ago, or ask again.
+    def get(self, ask: Callable[[], Answer], question: str = "", *, since: float) -> Answer:
+        """Return an answer that was asked for after the time `since`, or ask again.
 
         An exception is raised in all threads that wait for the answer, and is then forgotten.
         """
         with self._lock:
             now, asked = self._clock(), self._asked.get(question)
-            is_known = asked is not None and now < asked.at + max_age
+            # If the clock was set back, the age of an answer from the future is unknown.
+            is_known = asked is not None and since < asked.at <= now
             if asked is None or not is_known:
                 if len(self._asked) >= CAPACITY:
                     self._asked.clear()
@@ -58,22 +59,13 @@ class SharedAnswers(Generic[Answer]):
                 raise
         return asked.answer.result()
 
-    def knows(self, question: str = "", *, max_age: float) -> bool:
-        """Return whether an answer has arrived that was asked for at most `max_age` seconds ago."""
+    def knows(self, question: str = "", *, since: float) -> bool:
+        """Return whether an answer has arrived that was asked for after `since`."""
         with self._lock:
             asked = self._asked.get(question)
-            return asked is not None and asked.answer.done() and self._clock() < asked.at + max_age
+            return asked is not None and asked.answer.done() and since < asked.at <= self._clock()
 
     def forget(self, question: str = "") -> None:
         """Forget an answer, including one that has not arrived yet, because it may be outdated."""
         with self._lock:
             self._asked.pop(question, None)
-
-    def forget_older(self, than: float, question: str = "") -> bool:
-        """Forget an answer that was asked for before a time. Return whether it was forgotten."""
-        with self._lock:
-            asked = self._asked.get(question)
-            if asked is None or asked.at >= than:
-                return False
-            del self._asked[question]
-            return True

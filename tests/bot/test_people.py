@@ -168,11 +168,20 @@ def test_an_answer_that_was_on_its_way_during_a_change_is_not_kept() -> None:
     def failed() -> str:
         raise SlackUnavailable
 
-    assert answers.get(changed, max_age=1) == "old"
+    assert answers.get(changed, since=-1) == "old"
     with pytest.raises(SlackUnavailable):
-        answers.get(failed, max_age=1)
-    assert answers.get(lambda: "new", max_age=1) == "new"
-    assert answers.get(failed, max_age=1) == "new"
+        answers.get(failed, since=-1)
+    assert answers.get(lambda: "new", since=-1) == "new"
+    assert answers.get(failed, since=-1) == "new"
+
+
+def test_an_answer_is_not_used_after_the_clock_was_set_back() -> None:
+    """An answer whose age is unknown, because the clock was set back, is asked for again."""
+    times = iter([100.0, 50.0, 50.0])
+    answers: SharedAnswers[str] = SharedAnswers(lambda: next(times))
+    assert answers.get(lambda: "old", since=95) == "old"
+    assert not answers.knows(since=45)
+    assert answers.get(lambda: "new", since=45) == "new"
 
 
 def _counted(scene: Scene) -> Counter[str]:

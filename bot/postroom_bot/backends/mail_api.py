@@ -97,9 +97,8 @@ class MailApi:
         #: The result of the last call: ok, refused or unreachable, or "not asked" before the first
         #: call.
         self.last_answer = "not asked"
-        #: The cached domains and when they expire, in one tuple that threads replace atomically.
-        self._domains: tuple[frozenset[str], float] = (frozenset(), clock())
-        self._lists: SharedAnswers[TenantState] = SharedAnswers(clock)
+        self._domains = SharedAnswers[frozenset[str]](clock)
+        self._lists = SharedAnswers[TenantState](clock)
         try:
             self._transport = Transport(
                 url, token.get_secret_value(), verify=verify, ca_path=ca_path
@@ -172,14 +171,14 @@ class MailApi:
         """Plan a change with the shared list, or with a new one if it seems impossible."""
         began = self._clock()
         try:
-            return self._plan_once(client, change, notes)
+            return self._plan_once(client, change, notes, since=began - _LIST_AGE)
         except (Rejected, errors.Refused, errors.BadAnswer):
-            if not self._lists.forget_older(began):
-                raise
-        return self._plan_once(client, change, notes)
+            return self._plan_once(client, change, notes, since=began)
 
-    def _plan_once(self, client: Client, change: Change, notes: Mapping[str, Any]) -> _Planned:
-        tenant = self._state(client)
+    def _plan_once(
+        self, client: Client, change: Change, notes: Mapping[str, Any], *, since: float
+    ) -> _Planned:
+        tenant = self._state(client, since)
         name, plan = plan_change(tenant, change)
         current = tenant.find(name)
         if current is None and not plan.changes:
@@ -193,16 +192,18 @@ class MailApi:
             freed |= {each for each in noted if tenant.owner_of(parse_address(each)) is None}
         return _Planned(plan, current, freed)
 
-    def _state(self, client: Client) -> TenantState:
+    def _state(self, client: Client, since: float) -> TenantState:
         """Return the tenant's state, which shares a list of the tenant with other changes.
 
         With 100,000 mailboxes, a list takes seconds and 150 MB.
+
+        :param since: the earliest time at which the list may have been requested
         """
 
         def read() -> TenantState:
             return TenantState(principals=client.list_principals())
 
-        return TenantState(client, list_tenant=lambda: self._lists.get(read, max_age=_LIST_AGE))
+        return TenantState(client, list_tenant=lambda: self._lists.get(read, since=since))
 
     def set_password(self, mailbox: str, password: str) -> None:
         """Replace all of a mailbox's passwords with a new password.
@@ -212,7 +213,8 @@ class MailApi:
         """
         with self._translating_errors(mailbox):
             client, name = self._client(), parse_address(mailbox)
-            tenant, declared = self._state(client), definition_of(DeclaredMailbox(name))
+            tenant = self._state(client, self._clock() - _LIST_AGE)
+            declared = definition_of(DeclaredMailbox(name))
             require_mailbox(tenant, name)
             passwords = Passwords({name: (password,)}, replace=True)
             plan = plan_tenant(tenant, declared, passwords=passwords)
@@ -238,13 +240,13 @@ class MailApi:
 
     def domains(self) -> frozenset[str]:
         """Return the tenant's domains, which are cached for a minute."""
-        domains, until = self._domains
-        if self._clock() >= until:
+
+        def read() -> frozenset[str]:
             with self._translating_errors("the list"):
                 found = self._client().list_principals("domain")
-            domains = frozenset(each.name.key for each in found)
-            self._domains = domains, self._clock() + _DOMAINS_TTL
-        return domains
+            return frozenset(each.name.key for each in found)
+
+        return self._domains.get(read, since=self._clock() - _DOMAINS_TTL)
 
     def dns(self, domain: str) -> list[Mapping[str, Any]]:
         """Return the DNS records to publish for a domain.

@@ -77,10 +77,10 @@ class People:
         :param fresh: whether Slack's answers may be at most `DECISION_AGE` instead of `QUERY_AGE`
             seconds old
         """
-        max_age = DECISION_AGE if fresh else QUERY_AGE
+        since = self._since(DECISION_AGE if fresh else QUERY_AGE)
         try:
             ask = partial(self._account, user)
-            profile, email_changed_at = self._accounts.get(ask, user, max_age=max_age)
+            profile, email_changed_at = self._accounts.get(ask, user, since=since)
         except SlackRejected as rejection:
             if rejection.code in _NOT_SHOWN:
                 return Person(user, obstacle=Reason("person.hidden"))
@@ -89,7 +89,7 @@ class People:
         if obstacle := obstacle_of(profile, self._workspace.team):
             return Person(user, obstacle=obstacle)
         mailbox, mailbox_obstacle = own_mailbox(policy, profile, email_changed_at, self._clock())
-        found = self._groups(policy, user, max_age)
+        found = self._groups(policy, user, since)
         # If a group's members are unknown, a rule that denies them something can't be enforced.
         groups, unknown = (frozenset(), found) if isinstance(found, Reason) else (found, None)
         return Person(
@@ -102,8 +102,9 @@ class People:
 
     def known(self, user: str) -> Person | None:
         """Return the person if Slack's answers are known, or None if this would call Slack."""
-        are_known = self._accounts.knows(user, max_age=QUERY_AGE) and (
-            not self._uses_usergroups(self._policy()) or self._usergroups.knows(max_age=QUERY_AGE)
+        since = self._since(QUERY_AGE)
+        are_known = self._accounts.knows(user, since=since) and (
+            not self._uses_usergroups(self._policy()) or self._usergroups.knows(since=since)
         )
         return self.person(user) if are_known else None
 
@@ -133,7 +134,7 @@ class People:
         user = next((user for user, pin in identity.pinned.items() if pin == mailbox), None)
         if user is None and identity.slack_email is not None:
             user = self._slack_api.find_by_email(mailbox)
-        person = self.person(user) if user else None
+        person = self.person(user, fresh=True) if user else None
         return person if person and person.mailbox == mailbox else None
 
     def account_changed(self, profile: Profile) -> None:
@@ -155,6 +156,9 @@ class People:
     def _seconds(self) -> float:
         return self._clock().timestamp()
 
+    def _since(self, max_age: float) -> float:
+        return self._seconds() - max_age
+
     def _account(self, user: str) -> _Account:
         """Query Slack for an account, and record its email address if the policy uses it."""
         profile = self._slack_api.profile(user)
@@ -170,12 +174,12 @@ class People:
         record = partial(profile_email_changes.record, user=user, email=email, at=self._clock())
         return self._database.write(record)
 
-    def _groups(self, policy: Policy, user: str, max_age: float) -> frozenset[str] | Reason:
+    def _groups(self, policy: Policy, user: str, since: float) -> frozenset[str] | Reason:
         """Return a person's groups, or a reason if Slack does not know a user group."""
         groups = {EVERYONE}
         members: Mapping[str, frozenset[str]] = {}
         if self._uses_usergroups(policy):
-            members = self._usergroups.get(self._slack_api.usergroups, max_age=max_age)
+            members = self._usergroups.get(self._slack_api.usergroups, since=since)
         for name, group in policy.groups.items():
             for usergroup in group.usergroups:
                 if usergroup not in members:
