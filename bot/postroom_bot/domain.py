@@ -48,7 +48,10 @@ class Action(StrEnum):
     @property
     def adds(self) -> bool:
         """Whether the action adds an alias or destinations. Only additions can have a last day."""
-        return self in (Action.ALIAS_ADD, Action.FORWARD_ADD)
+        return self in ADDITIONS
+
+
+ADDITIONS = (Action.ALIAS_ADD, Action.FORWARD_ADD)
 
 
 class State(StrEnum):

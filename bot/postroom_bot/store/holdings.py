@@ -19,26 +19,24 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, and_, delete, insert, select
+from sqlalchemy import Connection, and_, delete, insert, select, update
 
-from postroom_bot.domain import Action, Change, Request
+from postroom_bot.domain import ADDITIONS, Action, Change, Request
 from postroom_bot.store.tables import holding as table
-
-#: The actions whose rows are holdings. The rows of other actions are removals.
-_ADDS = [action for action in Action if action.adds]
 
 
 class Holding(NamedTuple):
     """An alias, or a destination of a forwarder, that a request added or removed.
 
     :param destination: the mailbox of an alias, or the destination; "" for a removed forwarder
+    :param request: None if the request that removed it was deleted
     :param ends_at: when it is removed; None for never
     """
 
     address: str
     destination: str
     action: Action
-    request: str
+    request: str | None
     ends_at: datetime | None
 
 
@@ -91,8 +89,15 @@ def held_at(connection: Connection, address: str, action: Action) -> dict[str, H
 
 def held_by(connection: Connection, request_id: str) -> tuple[str, ...]:
     """Return the mailbox or the destinations that a request still holds, sorted."""
-    rows = _rows(connection, and_(table.c.request == request_id, table.c.action.in_(_ADDS)))
+    rows = _rows(connection, and_(table.c.request == request_id, table.c.action.in_(ADDITIONS)))
     return tuple(one.destination for one in rows)
+
+
+def keep(connection: Connection, change: Change) -> None:
+    """Let the holdings that a removal names last for ever, because it was cancelled."""
+    named = and_(table.c.address == change.target, table.c.destination.in_(change.deliveries))
+    holdings = and_(named, table.c.action.in_(ADDITIONS))
+    connection.execute(update(table).where(holdings).values(ends_at=None))
 
 
 def lasts_longer(end: datetime | None, other: datetime | None) -> bool:

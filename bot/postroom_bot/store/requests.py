@@ -42,6 +42,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.sql.dml import ReturningUpdate
 
 from postroom_bot.domain import (
+    ADDITIONS,
     END_OF_CHANGE,
     FOLLOWING,
     ID_ALPHABET,
@@ -54,7 +55,15 @@ from postroom_bot.domain import (
     VoteState,
 )
 from postroom_bot.errors import LeaseLost
-from postroom_bot.store.tables import from_row, holding, insert_new, notification, to_columns, vote
+from postroom_bot.store.tables import (
+    audit,
+    from_row,
+    holding,
+    insert_new,
+    notification,
+    to_columns,
+    vote,
+)
 from postroom_bot.store.tables import request as table
 
 TRIES_PER_LENGTH = 8
@@ -71,13 +80,17 @@ def add(
     state: State = State.NEW,
     **fields: Any,
 ) -> Request:
-    """Add a request with a new id. By default, the request is due immediately."""
+    """Add a request with a new id. By default, the request is due immediately.
+
+    The id is new in the audit as well, which also names requests that were deleted.
+    """
     fields = {"due_at": at, **fields}
     made = Request("", change, requester, team, state, at, origin=origin, **fields)
     for tried in itertools.count():
         length = ID_LENGTH + tried // TRIES_PER_LENGTH
         made = replace(made, id="R-" + "".join(secrets.choice(ID_ALPHABET) for _ in range(length)))
-        if insert_new(connection, table, to_columns(made)):
+        is_used = connection.scalar(select(exists().where(audit.c.request == made.id)))
+        if not is_used and insert_new(connection, table, to_columns(made)):
             break
     return made
 
@@ -207,9 +220,7 @@ def recent_by(connection: Connection, requester: str, limit: int = 10) -> list[R
     return _all(connection, mine.order_by(table.c.created_at.desc(), table.c.id).limit(limit))
 
 
-def pending_for(
-    connection: Connection, person: Person, limit: int = 10
-) -> tuple[list[Request], int]:
+def pending_for(connection: Connection, person: Person, limit: int) -> tuple[list[Request], int]:
     """Return the oldest pending requests on which a person may still vote, and their number."""
     mine = and_(vote.c.voter == person.user, vote.c.state != VoteState.REFUSED)
     waiting = [
@@ -235,14 +246,17 @@ def pending_for(
 def purge(connection: Connection, before: datetime, limit: int = 1000) -> int:
     """Delete requests that ended before a time and hold nothing, and return how many were deleted.
 
+    What they removed remains recorded, without the request.
+
     :param limit: the maximum number to delete, so that the transaction stays short
     """
     ended = select(table.c.id).where(
         table.c.closed_at < before,
         table.c.due_at.is_(None),
-        table.c.id.not_in(select(holding.c.request)),
+        table.c.id.not_in(select(holding.c.request).where(holding.c.action.in_(ADDITIONS))),
     )
     ids = connection.scalars(ended.order_by(table.c.closed_at).limit(limit)).all()
+    connection.execute(update(holding).where(holding.c.request.in_(ids)).values(request=None))
     for part in (vote, notification):
         connection.execute(delete(part).where(part.c.request.in_(ids)))
     return connection.execute(delete(table).where(table.c.id.in_(ids))).rowcount

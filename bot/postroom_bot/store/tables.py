@@ -221,7 +221,7 @@ holding = Table(
     Column("address", String, primary_key=True),
     Column("destination", String, primary_key=True),
     Column("action", _code(Action), nullable=False),
-    Column("request", ForeignKey(request.c.id), nullable=False, index=True),
+    Column("request", ForeignKey(request.c.id), index=True),
     Column("ends_at", UtcDateTime),
 )
 

@@ -16,6 +16,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from postroom_bot.domain import (
+    END_OF_CHANGE,
     EXTENSION,
     Change,
     Interaction,
@@ -248,6 +249,8 @@ def _cancel(
             return Reason("request.not_cancellable", params)
         result = Reason("request.cancelled_by_operator") if is_operator else None
         requests.transition(c, request, State.CANCELLED, at=at, result=result)
+        if request.origin == END_OF_CHANGE:
+            holdings.keep(c, request.change)
         requests.mark_due(c, request.id, at=at)
         audit.append(c, "request.cancelled", at=at, actor=actor, request_id=request.id)
         return cancelled

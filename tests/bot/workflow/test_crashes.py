@@ -282,18 +282,22 @@ def test_ended_requests_are_deleted_after_the_retention(harness: Harness) -> Non
     harness.approve(ending, "bob")
     denied = harness.ask(change=Change(Action.ALIAS_ADD, "other@example.com"))
     harness.vote("bob", denied, approves=False)
+    harness.api.patch(ALICE, emails=[ALICE, NEW, "ending@example.com", "removed@example.com"])
+    removed = harness.ask(change=Change(Action.ALIAS_REMOVE, "removed@example.com"))
     harness.work()
     worker, database = Worker(harness.deps), harness.deps.database
 
     def stored() -> set[str]:
         worker.upkeep()
         found = {request.id for request in harness.requests_of("alice")}
-        return found & {kept.id, ending.id, denied.id}
+        return found & {kept.id, ending.id, denied.id, removed.id}
 
     harness.pass_time(days=364)
-    assert stored() == {kept.id, ending.id, denied.id}
+    assert stored() == {kept.id, ending.id, denied.id, removed.id}
     harness.pass_time(days=2)
     assert stored() == {kept.id, ending.id}
+    recorded = {(one.address, one.request) for one in database.read(holdings.everything)}
+    assert ("removed@example.com", None) in recorded
     assert not database.read(lambda c: votes.on_request(c, denied.id))
     harness.pass_time(days=40)
     assert stored() == {kept.id}

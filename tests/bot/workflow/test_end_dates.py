@@ -31,6 +31,7 @@ from ansible_collections.postroom.email.tests.bot.workflow.harness import (
 )
 from postroom_bot.domain import END_OF_CHANGE, Action, Change, Reason, Request, State
 from postroom_bot.errors import UserError
+from postroom_bot.store import holdings
 from postroom_bot.workflow import request_service
 from postroom_bot.workflow.request_service import EXTENDED_BY
 from postroom_bot.workflow.worker import Worker
@@ -154,6 +155,20 @@ def test_an_interrupted_request_is_credited_before_others(harness: Harness) -> N
     # The second request is permanent, so it has taken Alice over.
     harness.pass_time(days=2)
     assert members(harness) == {ALICE, BOB, CAROL}
+
+
+def test_a_cancelled_removal_keeps_the_alias_in_the_definition(harness: Harness) -> None:
+    """If an operator cancels a removal, the alias stays without an end, also in the definition."""
+    asked = harness.ask("alice", in_days(harness, Change(Action.ALIAS_ADD, NEW), 1))
+    harness.clock.advance(days=2)
+    harness.work(Worker(harness.with_(executor=FailingExecutor(retry_after=600))))
+    (removal,) = [one for one in harness.requests_of("alice") if one.origin == END_OF_CHANGE]
+    database, clock = harness.deps.database, harness.deps.clock
+    request_service.cancel_as_operator(database, clock, removal.id, "operator:root")
+    harness.pass_time(days=1)
+    assert NEW in harness.addresses()
+    held = database.read(lambda c: holdings.held_at(c, NEW, Action.ALIAS_ADD))
+    assert {(one.request, one.ends_at) for one in held.values()} == {(asked.id, None)}
 
 
 def test_an_interrupted_request_ends(harness: Harness) -> None:

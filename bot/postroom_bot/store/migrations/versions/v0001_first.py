@@ -50,8 +50,8 @@ def _reason(name: str) -> tuple[Column[Any], Column[Any]]:
     return Column(f"{name}_code", String), Column(f"{name}_params", sa.JSON)
 
 
-def _request(**options: Any) -> Column[str]:
-    return Column("request", CODE, sa.ForeignKey("request.id"), nullable=False, **options)
+def _request(*, nullable: bool = False, **options: Any) -> Column[str]:
+    return Column("request", CODE, sa.ForeignKey("request.id"), nullable=nullable, **options)
 
 
 def _create_requests() -> None:
@@ -119,7 +119,8 @@ def _create_other_tables() -> None:
         "holding",
         Column("address", String, primary_key=True),
         Column("destination", String, primary_key=True),
-        *(Column("action", CODE, nullable=False), _request(), Column("ends_at", TIME)),
+        Column("action", CODE, nullable=False),
+        *(_request(nullable=True), Column("ends_at", TIME)),
     )
     op.create_index("ix_holding_request", "holding", ["request"])
 
