@@ -55,8 +55,9 @@ class Sessions:
 
         Other folders are kept, because they may belong to another program or database.
         """
+        # A mailbox that is created and gets mail while the list is read must not count as deleted.
+        stored = self._store.uids() & (self._mailboxes | self._store.opened)
         mailboxes = self._accounts.mailboxes()
-        known = self._mailboxes | self._store.opened
-        for uid in (self._store.uids() & known) - mailboxes:
+        for uid in stored - mailboxes:
             self._store.remove(uid)
         self._mailboxes = mailboxes
