@@ -252,6 +252,8 @@ def _explain(
     facts = facts_of(rules, person, change, map(domain, domains))
     for line in explain(rules, person, change, facts, plain_reason_text):
         click.echo(line)
+    if change.last_day is not None and change.last_day < facts.today:
+        click.echo("The bot refuses the request, because its end date has passed.")
     if person.mailbox is None:
         click.echo("Not known: the requester's own mailbox. Give it with --mailbox.")
     unknown = [n for n, g in rules.groups.items() if g.usergroups and n not in person.groups]

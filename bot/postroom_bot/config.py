@@ -260,8 +260,17 @@ class Settings(BaseSettings):
             raise PydanticCustomError("missing", "Required if smtp_host is set")
         if name == "smtp_user" and value is not None and others.get("smtp_tls") == "none":
             raise ValueError("Remove it, or set smtp_tls to starttls or tls")
-        if name == "smtp_password" and (value is None) is not (others.get("smtp_user") is None):
+        # If smtp_user itself is invalid, only that is reported.
+        user = others.get("smtp_user", value)
+        if name == "smtp_password" and (value is None) is not (user is None):
             raise ValueError("Set both smtp_user and smtp_password, or neither")
+        return value
+
+    @field_validator("definition_token")
+    @classmethod
+    def _has_fewer_rights(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        if value is not None and value == info.data.get("api_token"):
+            raise ValueError("Must differ from api_token, which also gives access to the mail API")
         return value
 
     @classmethod

@@ -115,8 +115,8 @@ TEXTS: Mapping[str, str] = MappingProxyType(
         "forward.missing_destination": "{destination} does not exist here. Check the spelling.",
         # Ends of aliases and forwarders.
         "end.required": "The policy requires an end date for this. Add `until YYYY-MM-DD`.",
-        "end.too_late": "The policy allows this only with an end date until {latest:bare}. Choose "
-        "this day or an earlier one.",
+        "end.too_late": "The policy allows this only with an end date until {latest:bare}. Add "
+        "`until {latest:bare}`, or name an earlier day.",
         "end.passed": "That end date has passed. Choose a later one.",
         "end.replaced": "This alias or forwarding was extended or removed in the meantime. "
         "`/email status` lists your requests.",

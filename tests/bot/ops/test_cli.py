@@ -245,6 +245,7 @@ def test_mistakes_of_a_policy_have_their_lines(run: Run, tmp_path: Path) -> None
         (["alias", "add", "sales@example.com"], "Allowed with approvals by own-alias"),
         (["password"], "Allowed without approval by own-password"),
         (["forward", "add", "x@example.com", "to", "y@other.test"], "forward-outside"),
+        (["alias", "add", "x@example.com", "until", "2020-01-31"], "its end date has passed"),
     ],
 )
 def test_a_decision_is_explained(run: Run, words: list[str], said: str) -> None:

@@ -136,6 +136,21 @@ def test_a_mistake_has_a_sentence(
     assert sentence in Redactor()(" ".join(mistakes()))
 
 
+def test_a_mistake_causes_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the user of the SMTP server is invalid, its password is not reported as well."""
+    smtp = {"smtp_user": "bot", "smtp_password": "secret", "smtp_tls": "none"}
+    give(monkeypatch, **GOOD, **smtp)
+    assert len(mistakes()) == 1
+
+
+def test_the_definition_has_a_token_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The token for the definition can't be the one that also gives access to the mail API."""
+    token = "t" * 32
+    give(monkeypatch, **{**GOOD, "api_token": token, "definition_token": token})
+    [said] = mistakes()
+    assert "Must differ from api_token" in said
+
+
 def test_awx_has_one_kind_of_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     """AWX requires either a token, or a user name and a password, but not both."""
     templates = {f"awx_{name}_template": "7" for name in ("add_alias", "remove_alias", "forwarder")}
