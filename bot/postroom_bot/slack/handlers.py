@@ -179,7 +179,7 @@ def _register_votes(app: App, deps: Dependencies) -> None:
 
 
 def _approve_from_home(deps: Dependencies, interaction: Interaction) -> None:
-    """Cast an approval from the Home tab, which has no messages, and answer in a modal."""
+    """Cast an approval from the Home tab, and answer in a modal."""
     opened = _open_modal(deps, interaction, views.loading_modal(views.TITLE))
     answer = request_service.turn_away(deps, interaction, approves=True)
     answer = answer or request_service.vote(deps, interaction, approves=True)

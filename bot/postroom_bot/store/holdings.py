@@ -59,7 +59,7 @@ def record(
     kind = Action.ALIAS_ADD if change.action.is_alias else Action.FORWARD_ADD
     held = dict[str, Holding]()
     for one in _rows(connection, table.c.address == address):
-        # The removal of an alias says nothing about the same address elsewhere.
+        # Removing an alias does not affect the same address on another mailbox or a forwarder.
         is_alias = one.action.is_alias and one.destination == change.mailbox
         unrelated = change.action is Action.ALIAS_REMOVE and not is_alias
         # Of a removal, other requests may have been executed between its attempts.
@@ -94,7 +94,7 @@ def held_by(connection: Connection, request_id: str) -> tuple[str, ...]:
 
 
 def keep(connection: Connection, change: Change) -> None:
-    """Let the holdings that a removal names last for ever, because it was cancelled."""
+    """Remove the end of the holdings that a cancelled removal names."""
     named = and_(table.c.address == change.target, table.c.destination.in_(change.deliveries))
     holdings = and_(named, table.c.action.in_(ADDITIONS))
     connection.execute(update(table).where(holdings).values(ends_at=None))
